@@ -1,0 +1,102 @@
+"""One job: settings in, stages run in order, one closing line each, an exit code out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from pathlib import Path
+
+from ccfw.errors import CcfwError, RequestError
+from ccfw.llm import local
+from ccfw.llm.client import Meter
+from ccfw.llm.ledger import Ledger
+from ccfw.settings import ModelConfig, Settings
+from ccfw.stages import STAGES
+from ccfw.stages.context import Context, StageResult
+
+log = logging.getLogger(__name__)
+
+
+def run_job(settings: Settings) -> int:
+    """Run the job's stages and return its exit code: 0 for ok, 1 for partial or failed.
+
+    Raises ``RequestError`` when something that the request needs is missing, before any call is made.
+    """
+    if not settings.dry_run:
+        check_prerequisites(settings)
+    with asyncio.Runner() as runner, Ledger(Path(settings.workspace) / "ledger.sqlite") as ledger:
+        context = Context(settings, runner, ledger)
+        if settings.dry_run:
+            return _dry_run(context)
+        try:
+            return _run_stages(context)
+        finally:
+            _close_clients(runner)
+            local.stop()
+
+
+def check_prerequisites(settings: Settings) -> None:
+    """Raise ``RequestError`` with every key and weight file that the job's models lack."""
+    needed: dict[str, ModelConfig] = {}
+    if "simulate" in settings.stage.runs:
+        needed |= {"model": settings.model, "simulator": settings.simulator}
+    if "evaluate" in settings.stage.runs:
+        needed |= {f"judge.members.{name}": member for name, member in settings.judge.members.items()}
+    problems = []
+    for role, model in needed.items():
+        problems += local.missing(model)
+        if model.api_key_env and not os.environ.get(model.api_key_env):
+            problems.append(f"{role}={model.name}: the environment variable {model.api_key_env} is not set: export {model.api_key_env}=…")
+    if problems:
+        raise RequestError(dict.fromkeys(problems))
+
+
+def _run_stages(context: Context) -> int:
+    total = StageResult(context.settings.stage.name, Path())
+    for name in context.settings.stage.runs:
+        result: StageResult = STAGES[name].run(context)
+        print(result.line(), flush=True)
+        total = _joined(total, result)
+        if result.interrupted or result.status == "failed":
+            break
+    if len(context.settings.stage.runs) > 1:
+        print(total.line(), flush=True)
+    return 0 if total.status == "ok" else 1
+
+
+def _joined(total: StageResult, result: StageResult) -> StageResult:
+    meter = Meter()
+    meter.add(total.meter)
+    meter.add(result.meter)
+    return StageResult(
+        stage=total.stage,
+        out=result.out,
+        done=total.done + result.done,
+        failed=total.failed + result.failed,
+        skipped=total.skipped + result.skipped,
+        meter=meter,
+        interrupted=result.interrupted,
+    )
+
+
+def _dry_run(context: Context) -> int:
+    settings = context.settings
+    counts = {name: STAGES[name].plan(context) for name in settings.stage.runs}
+    least, most = (sum(pair[side] for pair in counts.values()) for side in (0, 1))
+    spread = " ".join(f"{name}={low}..{high}" for name, (low, high) in counts.items())
+    print(
+        f"plan model={settings.model.name} simulator={settings.simulator.name} judge={settings.judge.name} "
+        f"language={settings.language.name} dialogues={len(context.planned)} {spread} calls={least}..{most}"
+    )
+    print(StageResult(settings.stage.name, Path(settings.workspace) / settings.dataset.name).line(), flush=True)
+    return 0
+
+
+def _close_clients(runner: asyncio.Runner) -> None:
+    from ccfw.llm.litellm_client import close
+
+    try:
+        runner.run(close())
+    except (CcfwError, RuntimeError) as error:
+        log.debug("closing the HTTP sessions: %s", error)

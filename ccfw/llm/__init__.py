@@ -1,0 +1,1 @@
+"""The door to every model: one protocol, one adapter, one ledger."""

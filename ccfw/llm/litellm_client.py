@@ -1,0 +1,152 @@
+"""The only import of litellm: our request in, our reply out, its errors in our words.
+
+litellm is imported on the first call (it costs seconds), with its price list read from the package and not
+from the network, and nothing of it is changed globally but its printing. Its own retries are off: there is one retry layer.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from functools import lru_cache
+from typing import Any
+
+from ccfw.errors import ProviderError
+from ccfw.llm.types import ChatReply, ChatRequest, Usage
+from ccfw.secrets import scrub
+from ccfw.settings import ModelConfig, Price
+
+_PASSING_STATUS = frozenset({408, 429})
+"""Client errors that another try can mend, besides every 5xx."""
+_NO_KEY = "none"
+"""Sent to servers that need no key, so that litellm does not offer them a key meant for somebody else."""
+
+
+@lru_cache(maxsize=1)
+def _litellm() -> Any:
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")
+    os.environ.setdefault("AIOHTTP_CONNECTOR_LIMIT", "4000")
+    os.environ.setdefault("AIOHTTP_CONNECTOR_LIMIT_PER_HOST", "2000")
+    import litellm
+
+    litellm.suppress_debug_info = True
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    return litellm
+
+
+class LitellmClient:
+    """A ``ChatClient`` for one model through litellm."""
+
+    def __init__(self, model: ModelConfig, api_base: str | None) -> None:
+        self.model = model
+        self.api_base = api_base
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        """Send one request once; raise ``ProviderError`` with what the provider said, secrets removed."""
+        litellm = _litellm()
+        started = time.perf_counter()
+        try:
+            response = await litellm.acompletion(**self._arguments(request))
+        except Exception as error:  # litellm raises its own tree, openai's, aiohttp's and plain ones
+            raise _translated(error, litellm) from None
+        return self._reply(response, time.perf_counter() - started, litellm)
+
+    def _arguments(self, request: ChatRequest) -> dict[str, Any]:
+        model = self.model
+        arguments: dict[str, Any] = {
+            "model": model.provider_model,
+            "messages": [message.model_dump() for message in request.messages],
+            "max_tokens": model.max_output_tokens,
+            "timeout": model.timeout_s,
+            "num_retries": 0,
+            "max_retries": 0,
+            "api_key": os.environ.get(model.api_key_env, "") if model.api_key_env else _NO_KEY,
+        }
+        if self.api_base:
+            arguments["api_base"] = self.api_base
+        if model.extra_body:
+            arguments["extra_body"] = model.extra_body
+        if request.temperature is not None:
+            arguments["temperature"] = request.temperature
+        if request.seed is not None:
+            arguments["seed"] = request.seed
+        if request.schema is not None:
+            arguments["response_format"] = _response_format(request, model)
+        return {key: value for key, value in arguments.items() if value is not None}
+
+    def _reply(self, response: Any, seconds: float, litellm: Any) -> ChatReply:
+        choices = getattr(response, "choices", None)
+        if not choices:
+            raise ProviderError("the provider sent no choices", transient=True)
+        message = choices[0].message
+        usage = _usage(getattr(response, "usage", None))
+        return ChatReply(
+            text=message.content or getattr(message, "refusal", None) or "",
+            finish_reason=str(choices[0].finish_reason or "unknown"),
+            has_reasoning=bool(getattr(message, "reasoning_content", None)),
+            served_model=str(getattr(response, "model", None) or self.model.provider_model),
+            usage=usage,
+            cost=self._cost(response, usage, litellm),
+            seconds=seconds,
+        )
+
+    def _cost(self, response: Any, usage: Usage, litellm: Any) -> float | None:
+        if self.model.price is not None:
+            return priced(self.model.price, usage)
+        try:
+            cost = litellm.completion_cost(completion_response=response, model=self.model.provider_model)
+        except Exception:  # a model that the price list lacks: unknown, which is not free
+            return None
+        return float(cost) if cost else None
+
+
+def priced(price: Price, usage: Usage) -> float | None:
+    """Return the cost in US dollars of a call's tokens, ``None`` when the provider did not count them."""
+    if usage.prompt_tokens is None or usage.completion_tokens is None:
+        return 0.0 if price.input == price.output == 0 else None
+    return (usage.prompt_tokens * price.input + usage.completion_tokens * price.output) / 1e6
+
+
+def _response_format(request: ChatRequest, model: ModelConfig) -> dict[str, Any] | None:
+    if model.accepts.structured == "none":
+        return None
+    if model.accepts.structured == "json_object":
+        return {"type": "json_object"}
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": request.schema_name, "schema": dict(request.schema or {}), "strict": True},
+    }
+
+
+def _usage(usage: Any) -> Usage:
+    details = getattr(usage, "prompt_tokens_details", None)
+    return Usage(
+        prompt_tokens=getattr(usage, "prompt_tokens", None),
+        completion_tokens=getattr(usage, "completion_tokens", None),
+        cached_tokens=getattr(details, "cached_tokens", None),
+    )
+
+
+def _translated(error: Exception, litellm: Any) -> ProviderError:
+    status = getattr(error, "status_code", None)
+    passing = (litellm.Timeout, litellm.APIConnectionError, TimeoutError, ConnectionError)
+    transient = isinstance(error, passing) or status in _PASSING_STATUS or (isinstance(status, int) and status >= 500)
+    text = scrub(" ".join(str(error).split()))[:400]
+    return ProviderError(f"{type(error).__name__}: {text}", transient=transient, retry_after=_retry_after(error))
+
+
+def _retry_after(error: Exception) -> float | None:
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    try:
+        return max(0.0, float(headers.get("retry-after", "")))
+    except ValueError:
+        return None
+
+
+async def close() -> None:
+    """Close litellm's HTTP sessions, if it was ever imported."""
+    if _litellm.cache_info().currsize:
+        await _litellm().close_litellm_async_clients()

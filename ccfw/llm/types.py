@@ -1,0 +1,76 @@
+"""What goes through the door: a request, a reply, and the protocol that answers one with the other."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from ccfw.records import Message
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """One call, complete: whatever could change the reply is in here, and no secret is."""
+
+    model: Mapping[str, Any]
+    """``ModelConfig.identity``: provider model, base URL, accepted parameters, output bound, extra body."""
+    messages: tuple[Message, ...]
+    temperature: float | None
+    seed: int | None
+    schema_name: str | None
+    schema: Mapping[str, Any] | None
+    replicate: int = 0
+    """Tells repeats of an otherwise identical request apart."""
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 over the canonical JSON of every field."""
+        content = {
+            "model": dict(self.model),
+            "messages": [[message.role, message.content] for message in self.messages],
+            "temperature": self.temperature,
+            "seed": self.seed,
+            "schema_name": self.schema_name,
+            "schema": self.schema,
+            "replicate": self.replicate,
+        }
+        canonical = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens as the provider counted them; ``None`` is unknown, not zero."""
+
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cached_tokens: int | None
+
+
+@dataclass(frozen=True)
+class ChatReply:
+    """What came back, as it came back."""
+
+    text: str
+    finish_reason: str
+    has_reasoning: bool
+    """Whether the provider sent thinking apart from the text; the thinking itself is not kept."""
+    served_model: str
+    usage: Usage
+    cost: float | None
+    """US dollars; ``None`` when the price is unknown."""
+    seconds: float
+    cached: bool = False
+    """Whether the ledger held it and nobody was called."""
+
+
+class ChatClient(Protocol):
+    """Anything that answers a chat request."""
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        """Answer a request; raise ``ProviderError`` when no reply can be had."""
+        ...

@@ -1,0 +1,82 @@
+"""Prompt files: found by style and role, rendered strictly, known by their hash.
+
+A role's prompt is ``<role>.system.md.j2``, ``<role>.examples.md.j2`` (user and assistant texts in turn, parted by
+lines of ``---``) and ``<role>.user.md.j2``, each of which may be absent, under ``prompts/<version>/<style>/``. A name that the role's view lacks is an error, so a prompt cannot reach for
+what its role may not see.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ccfw.errors import PromptError
+from ccfw.records import Message
+
+_PARTS = ("system", "examples", "user")
+
+
+class PromptSet:
+    """The prompts of one style of one version."""
+
+    def __init__(self, root: Path, style: str) -> None:
+        """Open ``root/style``; raise ``PromptError`` when there is no such folder."""
+        self.style = style
+        self.folder = root / style
+        if not self.folder.is_dir():
+            options = sorted(f"{p.parent.name}/{p.name}" for p in root.glob("*/*") if p.is_dir())
+            raise PromptError(f"prompt={style}: no such prompts; options: {', '.join(options)}")
+
+    @cached_property
+    def _environment(self) -> Any:
+        import jinja2
+
+        environment = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(self.folder),
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            autoescape=False,  # plain text for a model; untrusted text is framed by its view
+        )
+        environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
+        return environment
+
+    def render(self, role: str, fields: Mapping[str, Any]) -> tuple[Message, ...]:
+        """Render a role's messages from its view's fields.
+
+        Raises ``PromptError`` when the role has no file or a file names an unknown field.
+        """
+        import jinja2
+
+        messages = []
+        for part in _PARTS:
+            name = f"{role}.{part}.md.j2"
+            if not (self.folder / name).is_file():
+                continue
+            try:
+                text = self._environment.get_template(name).render(fields)
+            except jinja2.TemplateError as error:
+                raise PromptError(f"prompts/{self.style}/{name}: {error}") from error
+            messages.extend(_messages(part, text))
+        if not messages:
+            raise PromptError(f"prompts/{self.style}/{role}.*.md.j2: no such file")
+        return tuple(messages)
+
+    def digest(self, prefix: str) -> str:
+        """Return the hash of every file whose path under the style starts with ``prefix``."""
+        sha = hashlib.sha256()
+        for path in sorted(self.folder.rglob("*.md.j2")):
+            name = path.relative_to(self.folder).as_posix()
+            if name.startswith(prefix):
+                sha.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
+        return sha.hexdigest()[:16]
+
+
+def _messages(part: str, text: str) -> list[Message]:
+    if part == "examples":
+        texts = [block.strip() for block in text.split("\n---\n")]
+        return [Message(role="assistant" if i % 2 else "user", content=block) for i, block in enumerate(texts)]
+    return [Message(role="system" if part == "system" else "user", content=text.strip())]

@@ -1,0 +1,1 @@
+"""Tables, figures and readable transcripts from stored scores."""

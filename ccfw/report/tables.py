@@ -1,0 +1,151 @@
+"""The leaderboard: one row per model and language, each number with its interval (Tables 4 and 17). Pure."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ccfw.records import LanguageMode, Metric
+from ccfw.scoring import Scores
+from ccfw.stats.bootstrap import Interval, bootstrap_means
+
+COLUMNS = ("3h", "helpful", "honest", "harmless", "tdq", "naturalness", "plausibility", "typicality", "clean")
+"""In the order of Table 17; ``clean`` is a share of episodes, shown in percent."""
+HEADINGS = ("3H", "Help", "Hon", "Harm", "TDQ", "Nat", "Plaus", "Typ", "Clean %")
+_METRICS = {
+    "helpful": Metric.HELPFUL,
+    "honest": Metric.HONEST,
+    "harmless": Metric.HARMLESS,
+    "naturalness": Metric.NATURALNESS,
+    "plausibility": Metric.PLAUSIBILITY,
+    "typicality": Metric.TYPICALITY,
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model in one language under one judge."""
+
+    model: str
+    label: str
+    language: LanguageMode
+    judge: str
+    intervals: dict[str, Interval]
+    """By column; ``clean`` as a share."""
+    episodes: int
+    """Dialogues that were asked for."""
+    broken: int
+    """Of those, the ones that infrastructure ended or that were never held; they are in no mean."""
+    judged: int
+    """Held dialogues with all six metrics scored."""
+    not_judged: int
+    """Held dialogues that lack at least one score."""
+
+
+def score_row(scores: Scores) -> list[float]:
+    """Return an episode's nine numbers in column order, ``nan`` where one is missing."""
+    values: dict[str, float | None] = {"3h": scores.assistance, "tdq": scores.data_quality}
+    values |= {name: scores.metrics[metric] for name, metric in _METRICS.items()}
+    values["clean"] = None if scores.clean is None else float(scores.clean)
+    return [np.nan if (value := values[name]) is None else float(value) for name in COLUMNS]
+
+
+def build_row(
+    *,
+    model: str,
+    label: str,
+    language: LanguageMode,
+    judge: str,
+    scores: Sequence[Scores],
+    episodes: int,
+    held: int,
+    seed: int,
+    resamples: int,
+    level: float,
+) -> Row:
+    """Summarise one model's scores; every row uses the same resampling seed, so rows over the same episodes pair."""
+    values = np.array([score_row(score) for score in scores], dtype=np.float64).reshape(len(scores), len(COLUMNS))
+    intervals = bootstrap_means(values, np.random.default_rng(seed), resamples=resamples, level=level)
+    judged = sum(all(value is not None for value in score.metrics.values()) for score in scores)
+    return Row(
+        model=model,
+        label=label,
+        language=language,
+        judge=judge,
+        intervals=dict(zip(COLUMNS, intervals, strict=True)),
+        episodes=episodes,
+        broken=episodes - held,
+        judged=judged,
+        not_judged=held - judged,
+    )
+
+
+def shown(column: str, interval: Interval) -> str:
+    """Write an interval as Table 17 does: ``4.28 [4.28, 4.29]``; a dash where nothing was scored."""
+    if interval.mean is None or interval.low is None or interval.high is None:
+        return "–"
+    scale, digits = (100.0, 1) if column == "clean" else (1.0, 2)
+    mean, low, high = (f"{value * scale:.{digits}f}" for value in (interval.mean, interval.low, interval.high))
+    return f"{mean} [{low}, {high}]"
+
+
+def sorted_rows(rows: Sequence[Row]) -> list[Row]:
+    """Order rows by language, then 3H from the top; rows without one come last."""
+
+    def key(row: Row) -> tuple[str, float, str]:
+        mean = row.intervals["3h"].mean
+        return (row.language.value, -mean if mean is not None else float("inf"), row.model)
+
+    return sorted(rows, key=key)
+
+
+def markdown(rows: Sequence[Row], level: float) -> str:
+    """Write the table in Markdown, with what was not judged beside what was."""
+    head = ("Model", "Language", "Judge", *HEADINGS, "Judged", "Not judged", "Broken")
+    lines = [
+        "| " + " | ".join(head) + " |",
+        "| " + " | ".join(["---"] * 3 + ["---:"] * (len(head) - 3)) + " |",
+    ]
+    for row in rows:
+        cells = [row.label, row.language.value, row.judge]
+        cells += [shown(column, row.intervals[column]) for column in COLUMNS]
+        cells += [str(row.judged), str(row.not_judged), str(row.broken)]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    lines.append("")
+    lines.append(
+        f"Means with {level:.0%} percentile bootstrap intervals over episodes. Judged: dialogues with all six scores; "
+        "a mean is over the dialogues that have that score. Broken: dialogues ended by infrastructure, in no mean."
+    )
+    return "\n".join(lines) + "\n"
+
+
+def comma_separated(rows: Sequence[Row]) -> str:
+    """Write the table as CSV, one column for each bound; an empty cell where nothing was scored."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    bounds = [f"{column}{suffix}" for column in COLUMNS for suffix in ("", "_lo", "_hi", "_n")]
+    writer.writerow(["model", "label", "language", "judge", *bounds, "episodes", "judged", "not_judged", "broken"])
+    for row in rows:
+        numbers: list[object] = []
+        for column in COLUMNS:
+            i = row.intervals[column]
+            numbers += [*("" if v is None else f"{v:.6f}" for v in (i.mean, i.low, i.high)), i.n]
+        counts = [row.episodes, row.judged, row.not_judged, row.broken]
+        writer.writerow([row.model, row.label, row.language.value, row.judge, *numbers, *counts])
+    return text.getvalue()
+
+
+def plain(rows: Sequence[Row]) -> str:
+    """Write a narrow table for a terminal: one block per model, one line per number."""
+    lines = []
+    for row in rows:
+        lines.append(f"{row.label}, {row.language.value}, judged by {row.judge}")
+        lines.append(f"  judged {row.judged}, not judged {row.not_judged}, broken {row.broken} of {row.episodes} dialogues")
+        for column, heading in zip(COLUMNS, HEADINGS, strict=True):
+            interval = row.intervals[column]
+            lines.append(f"  {heading:<8} {shown(column, interval):<22} n={interval.n}")
+    return "\n".join(lines)

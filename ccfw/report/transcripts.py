@@ -1,0 +1,60 @@
+"""Episodes as plain text for people: who asks, what was said, how it was judged."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+
+from ccfw.records import Episode, Judgement
+from ccfw.views import persona_summary
+
+_WIDTH = 96
+
+
+def printable(text: str) -> str:
+    """Return text that is safe to show in a terminal: control and bidi override characters become visible marks.
+
+    Line breaks and tabs stay; joiners that scripts need (as in Tamil or emoji) stay too.
+    """
+    return "".join(_mark(character) for character in text)
+
+
+def _mark(character: str) -> str:
+    if character in "\n\t\u200c\u200d":
+        return character
+    if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}:
+        return f"⟨U+{ord(character):04X}⟩"
+    return character
+
+
+def transcript(episode: Episode, judgements: Sequence[Judgement]) -> str:
+    """Write one episode with its judgements."""
+    lines = [
+        episode.episode_id,
+        persona_summary(episode.seed.persona),
+        f"{episode.domain} / {episode.subdomain}, {episode.seed.challenge_config.challenge_type.value}",
+        f"assistant {episode.target_model}, user {episode.simulator_model}, {episode.language_mode.value}, "
+        f"{episode.simulation_mode.value} mode",
+        f"ended {episode.termination_reason.value}: {len(episode.turns)} turns, "
+        f"{episode.shards_cleared} of {episode.shards_total} shards cleared",
+        "",
+    ]
+    for number, turn in enumerate(episode.turns, 1):
+        lines += [_spoken(f"U{number}", turn.user), _spoken(f"A{number}", turn.assistant), ""]
+    lines += [_judged(judgement) for judgement in judgements]
+    return printable("\n".join(lines)) + "\n"
+
+
+def _spoken(speaker: str, text: str) -> str:
+    paragraphs = text.splitlines() or ["(nothing)"]
+    wrapped = [line for p in paragraphs for line in (textwrap.wrap(p, _WIDTH - 5) or [""])]
+    return "\n".join(f"{speaker if i == 0 else '':<4} {line}".rstrip() for i, line in enumerate(wrapped))
+
+
+def _judged(judgement: Judgement) -> str:
+    if judgement.failure is not None:
+        return f"{judgement.metric.value:<22} –  ({judgement.failure.kind.value}: {judgement.failure.detail}) [{judgement.judge}]"
+    named = (*judgement.tripwires_triggered, *judgement.taboos_violated)
+    broke = f" Broken: {'; '.join(named)}." if named else ""
+    return f"{judgement.metric.value:<22} {judgement.score}  {judgement.reasoning}{broke} [{judgement.judge}]"

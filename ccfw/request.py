@@ -1,0 +1,237 @@
+"""The command line → settings, or every mistake in it at once, before anything runs.
+
+Hydra stops at the first mistake it meets and, in a sweep, meets a mistake of job 7 only after six paid jobs. So
+the request is read here first: every group option and key is looked up, every distinct choice that did not
+ship with ccfw is composed and validated, and only then does Hydra start.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from pydantic import ValidationError
+
+from ccfw.errors import RequestError
+from ccfw.resources import resource
+from ccfw.settings import Settings
+
+_MISSING = object()
+
+
+def to_settings(config: DictConfig) -> Settings:
+    """Turn a composed config into settings; raise ``RequestError`` with one line per mistake."""
+    missing = sorted(key for key in OmegaConf.missing_keys(config) if not key.startswith("hydra."))
+    if missing:
+        raise RequestError(f"{key}: must be given, as in {key}=…" for key in missing)
+    try:
+        content = OmegaConf.to_container(config, resolve=True)
+    except OmegaConfBaseException as error:
+        raise RequestError([" ".join(str(error).split())]) from None
+    assert isinstance(content, dict)
+    content.pop("hydra", None)
+    try:
+        return Settings.model_validate(content)
+    except ValidationError as error:
+        cast = tuple(role for role in ("simulator", "judge") if content.get(role) is None)
+        raise RequestError(_invalid(error, cast)) from None
+
+
+def _invalid(error: ValidationError, cast: tuple[str, ...]) -> list[str]:
+    """Write validation errors one a line; those of a role that is only a copy of another are the other's."""
+    lines = {}
+    for fault in error.errors(include_url=False):
+        location = [str(part) for part in fault["loc"]]
+        if location and location[0] in cast and len(location) > 1:
+            continue
+        key = ".".join(location) or "settings"
+        given = "" if fault["type"] == "missing" else f"={json.dumps(fault['input'], ensure_ascii=False, default=str)[:80]}"
+        lines[f"{key}{given}: {_reason(fault)}"] = None
+    return list(lines)
+
+
+def _reason(fault: Any) -> str:
+    if fault["type"] == "extra_forbidden":
+        return "no such setting"
+    if fault["type"] == "missing":
+        return "must be given"
+    text = str(fault["msg"])
+    return text[0].lower() + text[1:]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A parsed command line."""
+
+    overrides: tuple[str, ...]
+    config_dir: Path | None
+    multirun: bool
+
+
+def check(request: Request) -> None:
+    """Raise ``RequestError`` with every mistake of a request; return when Hydra may start."""
+    from hydra import initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
+
+    if request.config_dir is not None and not request.config_dir.is_dir():
+        raise RequestError([f"--config-dir={request.config_dir}: no such folder"])
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(version_base="1.3", config_dir=str(resource("conf"))):
+        _Check(request).run()
+
+
+class _Check:
+    """The mistakes of one request, gathered."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.problems: list[str] = []
+        self.search = (
+            [f"hydra.searchpath=[file://{request.config_dir.resolve()}]"] if request.config_dir is not None else []
+        )
+
+    def run(self) -> None:
+        choices = self._choices()
+        groups = [values[0] for values, is_group in choices if is_group and values]
+        base = self._composed(groups)
+        values = [values[0] for values, is_group in choices if not is_group and values]
+        if base is not None:
+            values = [value for value in values if self._known_key(value, base)]
+        if not self.problems:
+            self._validate([*groups, *values])
+            self._validate_rest(choices, [*groups, *values])
+        if self.problems:
+            raise RequestError(dict.fromkeys(self.problems))
+
+    def _choices(self) -> list[tuple[list[str], bool]]:
+        """Return, per override, the plain overrides that it expands to and whether it names a group."""
+        from hydra.core.override_parser.overrides_parser import OverridesParser
+        from hydra.errors import HydraException
+
+        parser = OverridesParser.create()
+        found = []
+        for text in self.request.overrides:
+            try:
+                override = parser.parse_override(text)
+            except HydraException as error:
+                reason = str(error).splitlines()[0]
+                self.problems.append(f"{text}: not readable as key=value ({reason}); quote what has spaces or other letters")
+                continue
+            options = self._options(override.key_or_group)
+            if options is not None and not override.is_delete():
+                found.append((self._group_choices(override, options), True))
+            else:
+                found.append((self._value_choices(override, text), False))
+        return found
+
+    def _options(self, group: str) -> list[str] | None:
+        from hydra.core.global_hydra import GlobalHydra
+
+        loader = GlobalHydra.instance().config_loader()
+        options = list(loader.get_group_options(group))
+        if self.request.config_dir is not None:
+            options += [path.stem for path in (self.request.config_dir / group).glob("*.yaml")]
+        return sorted(set(options)) or None
+
+    def _group_choices(self, override: Any, options: list[str]) -> list[str]:
+        from hydra.core.override_parser.types import Glob
+
+        key = override.get_key_element().lstrip("+")
+        value = override.value()
+        if isinstance(value, Glob):
+            names = value.filter(options)
+            if not names:
+                self.problems.append(f"{override.input_line}: matches no option, a sweep of 0 jobs; options: {', '.join(options)}")
+        elif override.is_sweep_override():
+            names = list(override.sweep_string_iterator())
+        elif isinstance(value, list):
+            names = [str(item) for item in value]
+        else:
+            names = [] if value is None else [str(value)]
+        if override.is_sweep_override() and not self.request.multirun:
+            self.problems.append(f"{override.input_line}: a sweep needs -m: python -m ccfw -m …")
+        for name in names:
+            if name not in options and name != "null":
+                self.problems.append(f"{key}={name}: no such option{_close(name, options)}; options: {_listed(options)}")
+        return [f"{key}={name}" for name in names if name in options]
+
+    def _value_choices(self, override: Any, text: str) -> list[str]:
+        if not override.is_sweep_override():
+            return [text]
+        if not self.request.multirun:
+            self.problems.append(f"{text}: a sweep needs -m: python -m ccfw -m …")
+        key = override.get_key_element()
+        try:
+            return [f"{key}={value}" for value in override.sweep_string_iterator()]
+        except Exception as error:  # glob() over something that is no group
+            self.problems.append(f"{text}: not a sweep over values: {error}")
+            return []
+
+    def _composed(self, overrides: Sequence[str]) -> DictConfig | None:
+        from hydra import compose
+        from hydra.errors import HydraException
+
+        try:
+            return compose("config", overrides=[*self.search, *overrides])
+        except (HydraException, OmegaConfBaseException) as error:
+            self.problems.append(" ".join(str(error).split()))
+            return None
+
+    def _known_key(self, text: str, base: DictConfig) -> bool:
+        key = text.split("=", 1)[0].lstrip("+~").split("@")[0]
+        if key.startswith("hydra.") or key == "hydra":
+            return True
+        if text.startswith("+") or OmegaConf.select(base, key, default=_MISSING) is not _MISSING or _is_missing(base, key):
+            return True
+        self.problems.append(f"{key}: no such setting{_close(key, _keys(base))}")
+        return False
+
+    def _validate(self, overrides: Sequence[str]) -> None:
+        config = self._composed(overrides)
+        if config is None:
+            return
+        try:
+            to_settings(config)
+        except RequestError as error:
+            self.problems.extend(error.problems)
+
+    def _validate_rest(self, choices: list[tuple[list[str], bool]], first: Sequence[str]) -> None:
+        """Validate the later choices of each sweep, one at a time; options that ship with ccfw are tested with it."""
+        own = self.request.config_dir
+        for values, is_group in choices:
+            for value in values[1:]:
+                group, _, name = value.partition("=")
+                if not is_group or (own is not None and (own / group.split("@")[0] / f"{name}.yaml").is_file()):
+                    self._validate([value if text == values[0] else text for text in first])
+
+
+def _is_missing(base: DictConfig, key: str) -> bool:
+    return key in OmegaConf.missing_keys(base)
+
+
+def _keys(config: DictConfig, prefix: str = "") -> list[str]:
+    keys = []
+    for name in config:
+        path = f"{prefix}{name}"
+        keys.append(path)
+        child = config._get_node(name)
+        if isinstance(child, DictConfig) and not child._is_none() and not child._is_missing():
+            keys += _keys(child, f"{path}.")
+    return keys
+
+
+def _close(name: str, options: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, options, n=1, cutoff=0.6)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def _listed(options: Sequence[str]) -> str:
+    trios = [option for option in options if option.startswith("trio_")]
+    others = [option for option in options if option not in trios]
+    return ", ".join([*others, *([f"and {len(trios)} trios as {trios[0]}"] if trios else [])])

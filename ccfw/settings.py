@@ -1,0 +1,235 @@
+"""The settings of one job: a frozen mirror of ``conf/``. Past this line nobody sees OmegaConf.
+
+No field has a default here: every value is written, with its reason, in YAML.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, StringConstraints, model_validator
+
+from ccfw.records import LanguageMode, SimulationMode, Tier
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_]+$")]
+
+
+class Node(BaseModel):
+    """A frozen group of settings that refuses unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class StageConfig(Node):
+    """Which stages to run, in order."""
+
+    name: Name
+    summary: str
+    runs: tuple[Name, ...]
+
+
+class Accepts(Node):
+    """Request parameters that the provider takes for this model; the others are not sent."""
+
+    temperature: bool
+    seed: bool
+    structured: Literal["json_schema", "json_object", "none"]
+
+
+class Embedded(Node):
+    """A GGUF inside an installed package, served by llama.cpp in this process."""
+
+    package: str
+    gguf: str
+    install: str
+    """The command that installs the package."""
+    context: PositiveInt
+    threads: PositiveInt
+
+
+class Price(Node):
+    """US dollars per million tokens."""
+
+    input: Annotated[float, Field(ge=0)]
+    output: Annotated[float, Field(ge=0)]
+
+
+class ModelConfig(Node):
+    """A chat model in any role."""
+
+    name: Name
+    label: str
+    provider_model: str
+    api_base: str | None
+    api_key_env: str | None
+    embedded: Embedded | None
+    size: Literal["small", "large"]
+    accepts: Accepts
+    max_output_tokens: PositiveInt
+    context_window: PositiveInt
+    extra_body: dict[str, Any]
+    max_in_flight: PositiveInt
+    timeout_s: PositiveFloat
+    deadline_s: PositiveFloat
+    attempts: PositiveInt
+    price: Price | None
+    """``None``: litellm's price list decides, and a model that it lacks has an unknown price."""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the model's replies: the part that names outputs."""
+        return self.model_dump(include={"provider_model", "api_base", "accepts", "max_output_tokens", "extra_body"})
+
+
+class JudgeConfig(Node):
+    """A rubric, the models that apply it, and how their scores become one."""
+
+    name: Name
+    rubric: Literal["cultureconverse"]
+    aggregation: Literal["mean", "median", "majority"]
+    members: Annotated[dict[Name, ModelConfig], Field(min_length=1)]
+
+
+class Standard(Node):
+    """The paper's simulator and judge (section 4.1), for assistants behind a key."""
+
+    simulator: ModelConfig
+    judge: JudgeConfig
+
+
+class LanguageConfig(Node):
+    """In which language modes episodes are held."""
+
+    name: Name
+    modes: tuple[LanguageMode, ...]
+
+
+class ModeConfig(Node):
+    """What the assistant sees."""
+
+    name: SimulationMode
+
+
+class TrapConfig(Node):
+    """Which challenge tiers are taken."""
+
+    name: Name
+    tiers: tuple[Tier, ...]
+
+
+class PromptConfig(Node):
+    """Which wording each size of model gets: ``prompts/<version>/<style>``."""
+
+    name: Name
+    version: Name
+    large: Name
+    small: Name
+
+
+class DatasetConfig(Node):
+    """Where scenarios come from."""
+
+    name: Name
+    path: str | None
+    """A scenario file or a folder of them; ``None`` is the shipped set of that name."""
+
+
+class Caps(Node):
+    """Bounds of a dialogue in turns."""
+
+    turns_per_shard: PositiveInt
+    turns_per_episode: PositiveInt
+
+
+class SimulationConfig(Node):
+    """How episodes are held."""
+
+    caps: Caps
+    reply: Literal["auto", "json", "tags"]
+    """The simulator's reply protocol; ``auto`` is JSON where the model takes a schema."""
+    tries: PositiveInt
+    assistant_temperature: float | None
+    simulator_temperature: float | None
+
+
+class JudgingConfig(Node):
+    """How judgements are asked for."""
+
+    tries: PositiveInt
+    temperature: float | None
+
+
+class BootstrapConfig(Node):
+    """Percentile bootstrap over episodes (Appendix O.1)."""
+
+    name: Name
+    resamples: PositiveInt
+    level: Annotated[float, Field(gt=0, lt=1)]
+
+
+class TrackingConfig(Node):
+    """Where finished results are logged."""
+
+    name: Literal["mlflow", "none"]
+    uri: str
+    experiment: str
+    artifacts: str
+    """Folder of tables, figures and transcripts."""
+
+
+class ReportConfig(Node):
+    """What the report stage writes and shows."""
+
+    transcripts: Annotated[int, Field(ge=0)]
+    """Episodes written out as readable text."""
+    shown: Annotated[int, Field(ge=0)]
+    """Of those, the ones printed, with the table; 0 prints nothing."""
+
+
+class Settings(Node):
+    """Everything that one job was asked to do."""
+
+    stage: StageConfig
+    model: ModelConfig
+    simulator: ModelConfig
+    judge: JudgeConfig
+    standard: Standard
+    language: LanguageConfig
+    mode: ModeConfig
+    trap: TrapConfig
+    prompt: PromptConfig
+    dataset: DatasetConfig
+    simulation: SimulationConfig
+    judging: JudgingConfig
+    report: ReportConfig
+    bootstrap: BootstrapConfig
+    tracking: TrackingConfig
+    workspace: str
+    seed: int
+    limit: PositiveInt | None
+    dry_run: bool
+
+    @model_validator(mode="before")
+    @classmethod
+    def _cast_roles(cls, values: Any) -> Any:
+        """Give the simulator's and the judge's role to somebody when the request names nobody.
+
+        A model that needs no key plays every role itself, so that nothing is paid unasked; a model behind
+        a key meets the paper's simulator and judge, so that results of different assistants compare.
+        """
+        if not isinstance(values, dict) or not isinstance(values.get("model"), dict):
+            return values
+        model, standard = values["model"], values.get("standard") or {}
+        keyless = model.get("api_key_env") is None
+        simulator = values.get("simulator") or (model if keyless else standard.get("simulator"))
+        judge = values.get("judge")
+        if judge is None:
+            judge = dict(standard.get("judge") or {})
+            if keyless:
+                judge |= {"name": model.get("name"), "members": {model.get("name"): model}}
+        return values | {"simulator": simulator, "judge": judge}
+
+    def prompt_style(self, model: ModelConfig) -> str:
+        """Return the folder of prompts that a model gets: ``<version>/<style>``."""
+        style = self.prompt.small if model.size == "small" else self.prompt.large
+        return f"{self.prompt.version}/{style}"

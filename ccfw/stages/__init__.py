@@ -1,0 +1,14 @@
+"""The stages, in pipeline order: the table of contents of ccfw."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from ccfw.stages import evaluate, report, simulate
+
+STAGES: dict[str, ModuleType] = {
+    "simulate": simulate,  # scenarios × model × language → episodes
+    "evaluate": evaluate,  # episodes × judge → six 1–5 scores, 3H, TDQ, clean
+    "report": report,  # scores → tables, intervals, figure, MLflow runs
+}
+"""Each has ``NAME``, ``run(context) → StageResult`` and ``plan(context) → (least, most)`` calls."""

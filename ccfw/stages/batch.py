@@ -1,0 +1,96 @@
+"""Many items through one worker: bounded, resumable, each result on disk as soon as it is there."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import TypeVar
+
+from tqdm import tqdm
+
+from ccfw.errors import CcfwError
+from ccfw.records import Record
+from ccfw.stages.context import StageResult
+from ccfw.store import Output, RecordFile, done_ids, read_records, write_atomically
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+R = TypeVar("R", bound=Record)
+
+
+def run_batch(
+    runner: asyncio.Runner,
+    output: Output,
+    result: StageResult,
+    items: Sequence[tuple[str, T]],
+    work: Callable[[T], Awaitable[R]],
+    *,
+    broken: Callable[[R], bool],
+    kind: type[R],
+    concurrency: int,
+) -> None:
+    """Work on every item whose id is not in the output yet, and count into ``result``.
+
+    A broken record (infrastructure failed) goes to ``failures.jsonl`` and is tried again by the next run;
+    everything else is appended to ``records.jsonl``. An interruption keeps what is done and is counted.
+    """
+    have = done_ids(output.records)
+    todo = [(key, item) for key, item in items if key not in have]
+    result.skipped = len(items) - len(todo)
+    failures: dict[str, R] = {}
+    try:
+        with RecordFile(output.records) as records:
+            runner.run(_work_through(todo, work, broken, records, failures, result, concurrency))
+    except KeyboardInterrupt:
+        result.interrupted = True
+        log.warning("interrupted: %d of %d are kept; run the same line again to go on", result.done, len(todo))
+    except BaseExceptionGroup as group:
+        raise _first(group) from None
+    finally:
+        _keep_failures(output, failures, {key for key, _ in todo}, kind)
+
+
+async def _work_through(
+    todo: Sequence[tuple[str, T]],
+    work: Callable[[T], Awaitable[R]],
+    broken: Callable[[R], bool],
+    records: RecordFile,
+    failures: dict[str, R],
+    result: StageResult,
+    concurrency: int,
+) -> None:
+    queue: Iterator[tuple[str, T]] = iter(todo)
+
+    async def worker() -> None:
+        for key, item in queue:  # one iterator shared by all workers: the queue never outgrows the list
+            record = await work(item)
+            if broken(record):
+                failures[key] = record
+                result.failed += 1
+            else:
+                records.append(record)
+                result.done += 1
+            bar.update()
+
+    with tqdm(total=len(todo), desc=result.stage, unit="", file=sys.stderr, disable=None, dynamic_ncols=True) as bar:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(concurrency, len(todo))):
+                group.create_task(worker())
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    flat: list[BaseException] = []
+    for error in group.exceptions:
+        flat.append(_first(error) if isinstance(error, BaseExceptionGroup) else error)
+    return next((error for error in flat if isinstance(error, CcfwError)), flat[0])
+
+
+def _keep_failures(output: Output, failures: dict[str, R], attempted: set[str], kind: type[R]) -> None:
+    path = output.folder / "failures.jsonl"
+    identity = next(iter(kind.model_fields))
+    older = {str(getattr(r, identity)): r for r in read_records(path, kind)}
+    kept = {key: record for key, record in older.items() if key not in attempted} | failures
+    if kept or path.exists():
+        write_atomically(path, "".join(kept[key].model_dump_json() + "\n" for key in sorted(kept)))

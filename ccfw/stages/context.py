@@ -1,0 +1,112 @@
+"""What a stage works with, and what it leaves behind: counts, a manifest, one closing line."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+from ccfw import __version__
+from ccfw.datasets import Dataset, load, select
+from ccfw.llm.client import Client, Meter
+from ccfw.llm.ledger import Ledger
+from ccfw.prompts import PromptSet
+from ccfw.records import LanguageMode, Scenario
+from ccfw.resources import resource
+from ccfw.settings import ModelConfig, Settings
+from ccfw.store import Output
+
+Status = Literal["ok", "partial", "failed"]
+_RECORDED = ("hydra-core", "litellm", "pydantic", "numpy")
+
+
+@dataclass
+class StageResult:
+    """What a stage came to; ``line`` is printed and ``manifest.json`` holds the same."""
+
+    stage: str
+    out: Path
+    done: int = 0
+    failed: int = 0
+    skipped: int = 0
+    meter: Meter = field(default_factory=Meter)
+    interrupted: bool = False
+
+    @property
+    def status(self) -> Status:
+        """``ok``: nothing failed; ``failed``: nothing is there; ``partial``: something between."""
+        if not self.failed and not self.interrupted:
+            return "ok"
+        return "partial" if self.done + self.skipped else "failed"
+
+    def closing(self) -> dict[str, Any]:
+        """Return the fields of the closing line."""
+        return {
+            "stage": self.stage,
+            "status": self.status,
+            "done": self.done,
+            "failed": self.failed,
+            "skipped": self.skipped,
+            "calls": self.meter.calls,
+            "cached": self.meter.cached,
+            "cost": self.meter.cost_text,
+            "out": str(self.out),
+        }
+
+    def line(self) -> str:
+        """Return the closing line."""
+        return "ccfw " + " ".join(f"{key}={value}" for key, value in self.closing().items())
+
+
+@dataclass
+class Context:
+    """One job: its settings, its ledger, its event loop."""
+
+    settings: Settings
+    runner: asyncio.Runner
+    ledger: Ledger
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """The scenarios that the job reads."""
+        return load(self.settings.dataset)
+
+    @property
+    def selection(self) -> tuple[Scenario, ...]:
+        """The scenarios that the job takes."""
+        settings = self.settings
+        return select(self.dataset, settings.trap.tiers, settings.limit, settings.seed)
+
+    @property
+    def planned(self) -> list[tuple[Scenario, LanguageMode]]:
+        """The dialogues that the job asks for: scenarios × language modes."""
+        return [(scenario, language) for scenario in self.selection for language in self.settings.language.modes]
+
+    def prompts(self, model: ModelConfig) -> PromptSet:
+        """Return the prompts that a model gets."""
+        return PromptSet(resource("prompts"), self.settings.prompt_style(model))
+
+    def client(self, model: ModelConfig, meter: Meter) -> Client:
+        """Return a client of a model."""
+        return Client(model, self.ledger, meter)
+
+    def output(self, stage: str, fingerprint: str) -> Output:
+        """Return the output folder of a stage."""
+        return Output(Path(self.settings.workspace) / self.settings.dataset.name / stage / fingerprint)
+
+    def manifest(self, result: StageResult, parts: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+        """Return the content of ``manifest.json``: closing line, what the fingerprint is made of, settings, versions."""
+        return {
+            **result.closing(),
+            "fingerprint_of": dict(parts),
+            "settings": self.settings.model_dump(mode="json"),
+            "versions": {"ccfw": __version__, "python": platform.python_version()} | {n: version(n) for n in _RECORDED},
+            "ended": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+            **more,
+        }

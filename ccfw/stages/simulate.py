@@ -1,0 +1,211 @@
+"""Stage *simulate*: hold dialogues (section 3.7).
+
+Reads   the dataset's frozen scenarios.
+Writes  ``simulate/<fingerprint>/records.jsonl``, one ``Episode`` a line; broken ones in ``failures.jsonl``.
+Method  the simulated user speaks and decides from its own view, the assistant answers from the chat (or, in
+        gold mode, from what Table 1 grants it); ``ccfw.dialogue`` says who speaks next and when it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ccfw.datasets import scenario_digest
+from ccfw.dialogue import Answer, Broken, Move, Reply, Transcript, View, converse
+from ccfw.errors import ProviderError
+from ccfw.llm.asking import ask, build_request, unusable
+from ccfw.llm.client import Client
+from ccfw.parsing import CORE_SIMULATOR_KEYS, SIMULATOR_KEYS, SimulatorReply, read_simulator, visible
+from ccfw.prompts import PromptSet
+from ccfw.records import Decision, Episode, FailureKind, LanguageMode, Message, Scenario, SimulationMode
+from ccfw.seed_id import episode_id
+from ccfw.settings import ModelConfig, Settings
+from ccfw.stages.batch import run_batch
+from ccfw.stages.context import Context, StageResult
+from ccfw.store import fingerprint
+from ccfw.views import AssistantView, GoldView, SimulatorView, chat_lines, view_fields
+
+NAME = "simulate"
+_NO_REPLY = "[no reply]"
+"""Stands for an empty reply in the assistant's own history, where providers take no empty message."""
+
+
+def parts(context: Context) -> dict[str, Any]:
+    """Return everything that decides an episode; its hash names the output folder."""
+    settings = context.settings
+    gold = settings.mode.name is SimulationMode.GOLD
+    return {
+        "dataset": context.dataset.digest,
+        "model": settings.model.identity,
+        "simulator": settings.simulator.identity,
+        "mode": settings.mode.name.value,
+        "simulation": settings.simulation.model_dump(mode="json"),
+        "simulator_prompts": context.prompts(settings.simulator).digest("simulator"),
+        "gold_prompts": context.prompts(settings.model).digest("assistant_gold") if gold else None,
+        "seed": settings.seed,
+    }
+
+
+def run(context: Context) -> StageResult:
+    """Hold every dialogue that was asked for and is not there yet."""
+    settings = context.settings
+    content = parts(context)
+    output = context.output(NAME, fingerprint(content))
+    result = StageResult(NAME, output.folder)
+    cast = Cast(
+        settings=settings,
+        assistant=context.client(settings.model, result.meter),
+        simulator=context.client(settings.simulator, result.meter),
+        assistant_prompts=context.prompts(settings.model),
+        simulator_prompts=context.prompts(settings.simulator),
+    )
+    items = [(episode_id(s.seed.seed_id, language), (s, language)) for s, language in context.planned]
+    with output:
+        try:
+            run_batch(
+                context.runner,
+                output,
+                result,
+                items,
+                cast.hold,
+                broken=lambda episode: episode.termination_reason.is_infrastructure,
+                kind=Episode,
+                concurrency=settings.model.max_in_flight,
+            )
+        finally:
+            output.write_manifest(context.manifest(result, content))
+    return result
+
+
+def plan(context: Context) -> tuple[int, int]:
+    """Return the least and the most calls that the stage would make, given what is stored."""
+    from ccfw.store import done_ids
+
+    caps, tries = context.settings.simulation.caps, context.settings.simulation.tries
+    have = done_ids(context.output(NAME, fingerprint(parts(context))).records)
+    least = most = 0
+    for scenario, language in context.planned:
+        if episode_id(scenario.seed.seed_id, language) in have:
+            continue
+        shards = len(scenario.interaction_sequence)
+        least += 2 * min(shards, caps.turns_per_episode)
+        most += (1 + tries) * min(shards * caps.turns_per_shard, caps.turns_per_episode)
+    return least, most
+
+
+@dataclass(frozen=True)
+class Cast:
+    """The two speakers with their prompts."""
+
+    settings: Settings
+    assistant: Client
+    simulator: Client
+    assistant_prompts: PromptSet
+    simulator_prompts: PromptSet
+
+    async def hold(self, item: tuple[Scenario, LanguageMode]) -> Episode:
+        """Hold one dialogue; whatever breaks ends as an episode that says so."""
+        scenario, language = item
+        settings = self.settings
+        dialogue = converse(scenario, language, settings.mode.name, **settings.simulation.caps.model_dump())
+        view = next(dialogue)
+        while True:
+            answer = await self._answer(view)
+            try:
+                view = dialogue.send(answer)
+            except StopIteration as end:
+                return _episode(scenario, language, settings, end.value)
+
+    async def _answer(self, view: View) -> Answer:
+        return await (self._move(view) if isinstance(view, SimulatorView) else self._reply(view))
+
+    async def _reply(self, view: AssistantView | GoldView) -> Answer:
+        settings = self.settings
+        request = build_request(
+            settings.model,
+            assistant_messages(view, self.assistant_prompts),
+            temperature=settings.simulation.assistant_temperature,
+            seed=settings.seed,
+        )
+        try:
+            reply = await self.assistant.complete(request)
+        except ProviderError as error:
+            return Broken(str(error))
+        fault = unusable(reply)
+        if fault and fault.kind is FailureKind.EMPTY_AFTER_THINKING:
+            return Broken(f"{fault.kind.value}: {fault.detail}; raise model.max_output_tokens")
+        return Reply(visible(reply.text))
+
+    async def _move(self, view: SimulatorView) -> Answer:
+        settings = self.settings
+        model = settings.simulator
+        protocol = reply_protocol(settings, model)
+        keys = CORE_SIMULATOR_KEYS if model.size == "small" else SIMULATOR_KEYS
+        request = build_request(
+            model,
+            simulator_messages(view, self.simulator_prompts, protocol),
+            temperature=settings.simulation.simulator_temperature,
+            seed=settings.seed,
+            schema_name="simulator" if protocol == "json" else None,
+            schema=simulator_schema(keys) if protocol == "json" else None,
+        )
+        asked = await ask(
+            self.simulator, request, lambda text: read_simulator(text, protocol, keys), settings.simulation.tries
+        )
+        if asked.value is None:
+            return Broken(f"{asked.failure.kind.value}: {asked.failure.detail}" if asked.failure else "no reply")
+        reply: SimulatorReply = asked.value
+        return Move(reply.decision, reply.message, reply.thinking, asked.tries - 1)
+
+
+def reply_protocol(settings: Settings, model: ModelConfig) -> str:
+    """Return how the simulator wraps its reply: as asked for, or JSON where the model takes a schema."""
+    if settings.simulation.reply != "auto":
+        return settings.simulation.reply
+    return "json" if model.accepts.structured == "json_schema" else "tags"
+
+
+def assistant_messages(view: AssistantView | GoldView, prompts: PromptSet) -> tuple[Message, ...]:
+    """Build the assistant's messages: the chat alone, or under the gold teacher's instructions."""
+    chat = tuple(m if m.content else m.model_copy(update={"content": _NO_REPLY}) for m in view.history)
+    if isinstance(view, GoldView):
+        return (*prompts.render("assistant_gold", view_fields(view)), *chat)
+    return chat
+
+
+def simulator_messages(view: SimulatorView, prompts: PromptSet, protocol: str) -> tuple[Message, ...]:
+    """Build the simulator's messages."""
+    fields = view_fields(view) | {"chat": chat_lines(view.history), "protocol": protocol}
+    return prompts.render("simulator", fields | {"last_answer": view.history[-1].content})
+
+
+def simulator_schema(keys: tuple[str, ...]) -> Mapping[str, Any]:
+    """Return the JSON schema of the simulator's reply; the short form bounds the message, since small models run on."""
+    bounds = {"maxLength": 160} if keys == CORE_SIMULATOR_KEYS else {}
+    properties: dict[str, Any] = {key: {"type": "string"} for key in keys}
+    properties["decision"] = {"type": "string", "enum": [decision.value for decision in Decision]}
+    properties["message"] = {"type": "string"} | bounds
+    return {"type": "object", "properties": properties, "required": list(keys), "additionalProperties": False}
+
+
+def _episode(scenario: Scenario, language: LanguageMode, settings: Settings, transcript: Transcript) -> Episode:
+    template = scenario.blueprint.scenario_instantiation.parent_template
+    return Episode(
+        episode_id=episode_id(scenario.seed.seed_id, language),
+        scenario_hash=scenario_digest(scenario),
+        seed=scenario.seed,
+        domain=template.domain,
+        subdomain=template.subdomain,
+        target_model=settings.model.name,
+        simulator_model=settings.simulator.name,
+        language_mode=language,
+        simulation_mode=settings.mode.name,
+        termination_reason=transcript.termination_reason,
+        error=transcript.error,
+        shards_total=len(scenario.interaction_sequence),
+        shard_outcomes=transcript.shard_outcomes,
+        turns=transcript.turns,
+        simulator_retries=transcript.simulator_retries,
+    )

@@ -1,0 +1,1 @@
+"""Statistics: arrays in, named results out; no model, file or table library."""
