@@ -88,7 +88,11 @@ def _faults(where: str, error: ValidationError) -> list[str]:
     lines = []
     for fault in error.errors(include_url=False):
         field = ".".join(map(str, fault["loc"])) or "the whole record"
-        given = "" if fault["type"] == "missing" else f"; given: {json.dumps(fault['input'], ensure_ascii=False, default=str)[:80]}"
+        given = (
+            ""
+            if fault["type"] == "missing"
+            else f"; given: {json.dumps(fault['input'], ensure_ascii=False, default=str)[:80]}"
+        )
         lines.append(f"{where}: {field}: {fault['msg']}{given}")
     return lines
 

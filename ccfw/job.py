@@ -47,7 +47,7 @@ def check_prerequisites(settings: Settings) -> None:
     for role, model in needed.items():
         problems += local.missing(model)
         if model.api_key_env and not os.environ.get(model.api_key_env):
-            problems.append(f"{role}={model.name}: the environment variable {model.api_key_env} is not set: export {model.api_key_env}=…")
+            problems.append(f"{role}={model.name}: the environment variable {model.api_key_env} is not set")
     if problems:
         raise RequestError(dict.fromkeys(problems))
 

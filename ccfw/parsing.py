@@ -11,12 +11,13 @@ from ccfw.records import Decision, FailureKind
 _THINK = re.compile(r"<think>.*?</think>\s*", re.DOTALL)
 _FENCE = re.compile(r"^```(?:json)?\s*\n(.*)\n```$", re.DOTALL)
 _TAGGED = re.compile(
-    r"^<thinking>(?P<thinking>.*?)</thinking>\s*<decision>(?P<decision>.*?)</decision>[ \t]*\n+(?P<message>.*)$", re.DOTALL
+    r"^<thinking>(?P<thinking>.*?)</thinking>\s*<decision>(?P<decision>.*?)</decision>[ \t]*\n+(?P<message>.*)$",
+    re.DOTALL,
 )
 THINKING_LINES = ("Goal", "Relevance", "Newness", "Actionable", "Decision")
 
 
-class Refusal(Exception):
+class Refusal(Exception):  # noqa: N818 the reply is refused, nothing is in error
     """A reply that breaks a rule; ``detail`` is what the model is told on another try."""
 
     def __init__(self, kind: FailureKind, detail: str) -> None:
@@ -100,12 +101,15 @@ def _from_tags(text: str) -> SimulatorReply:
     match = _TAGGED.match(text)
     if not match:
         raise Refusal(
-            FailureKind.UNPARSED, "the form is <thinking>…</thinking>, <decision>…</decision>, then the message on its own line"
+            FailureKind.UNPARSED,
+            "the form is <thinking>…</thinking>, <decision>…</decision>, then the message on its own line",
         )
     thinking, message = match["thinking"].strip(), match["message"]
     found = [line.split(":", 1)[0].strip() for line in thinking.splitlines() if ":" in line]
     if [name for name in found if name in THINKING_LINES] != list(THINKING_LINES):
-        raise Refusal(FailureKind.INCOMPLETE, f"<thinking> must hold these lines once each: {', '.join(THINKING_LINES)}")
+        raise Refusal(
+            FailureKind.INCOMPLETE, f"<thinking> must hold these lines once each: {', '.join(THINKING_LINES)}"
+        )
     if re.search(r"</?(thinking|decision)>", message):
         raise Refusal(FailureKind.UNPARSED, "a tag stands inside the message")
     return SimulatorReply(_decision(match["decision"]), message, thinking)
@@ -115,4 +119,6 @@ def _decision(text: str) -> Decision:
     try:
         return Decision(text.strip())
     except ValueError:
-        raise Refusal(FailureKind.OUT_OF_RANGE, f"decision is {text.strip()!r}; options: {', '.join(Decision)}") from None
+        raise Refusal(
+            FailureKind.OUT_OF_RANGE, f"decision is {text.strip()!r}; options: {', '.join(Decision)}"
+        ) from None

@@ -1,8 +1,8 @@
 """Prompt files: found by style and role, rendered strictly, known by their hash.
 
 A role's prompt is ``<role>.system.md.j2``, ``<role>.examples.md.j2`` (user and assistant texts in turn, parted by
-lines of ``---``) and ``<role>.user.md.j2``, each of which may be absent, under ``prompts/<version>/<style>/``. A name that the role's view lacks is an error, so a prompt cannot reach for
-what its role may not see.
+lines of ``---``) and ``<role>.user.md.j2``, each of which may be absent, under ``prompts/<version>/<style>/``. A name
+that the role's view lacks is an error, so a prompt cannot reach for what its role may not see.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class PromptSet:
             undefined=jinja2.StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
-            autoescape=False,  # plain text for a model; untrusted text is framed by its view
+            autoescape=False,  # noqa: S701 plain text for a model; untrusted text is framed by its view
         )
         environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
         return environment

@@ -45,13 +45,15 @@ def to_settings(config: DictConfig) -> Settings:
 
 def _invalid(error: ValidationError, cast: tuple[str, ...]) -> list[str]:
     """Write validation errors one a line; those of a role that is only a copy of another are the other's."""
-    lines = {}
+    lines: dict[str, None] = {}
     for fault in error.errors(include_url=False):
         location = [str(part) for part in fault["loc"]]
         if location and location[0] in cast and len(location) > 1:
             continue
         key = ".".join(location) or "settings"
-        given = "" if fault["type"] == "missing" else f"={json.dumps(fault['input'], ensure_ascii=False, default=str)[:80]}"
+        given = (
+            "" if fault["type"] == "missing" else f"={json.dumps(fault['input'], ensure_ascii=False, default=str)[:80]}"
+        )
         lines[f"{key}{given}: {_reason(fault)}"] = None
     return list(lines)
 
@@ -121,7 +123,9 @@ class _Check:
                 override = parser.parse_override(text)
             except HydraException as error:
                 reason = str(error).splitlines()[0]
-                self.problems.append(f"{text}: not readable as key=value ({reason}); quote what has spaces or other letters")
+                self.problems.append(
+                    f"{text}: not readable as key=value ({reason}); quote what has spaces or other letters"
+                )
                 continue
             options = self._options(override.key_or_group)
             if options is not None and not override.is_delete():
@@ -147,7 +151,9 @@ class _Check:
         if isinstance(value, Glob):
             names = value.filter(options)
             if not names:
-                self.problems.append(f"{override.input_line}: matches no option, a sweep of 0 jobs; options: {', '.join(options)}")
+                self.problems.append(
+                    f"{override.input_line}: matches no option, a sweep of 0 jobs; options: {', '.join(options)}"
+                )
         elif override.is_sweep_override():
             names = list(override.sweep_string_iterator())
         elif isinstance(value, list):
@@ -158,7 +164,9 @@ class _Check:
             self.problems.append(f"{override.input_line}: a sweep needs -m: python -m ccfw -m …")
         for name in names:
             if name not in options and name != "null":
-                self.problems.append(f"{key}={name}: no such option{_close(name, options)}; options: {_listed(options)}")
+                self.problems.append(
+                    f"{key}={name}: no such option{_close(name, options)}; options: {_listed(options)}"
+                )
         return [f"{key}={name}" for name in names if name in options]
 
     def _value_choices(self, override: Any, text: str) -> list[str]:
@@ -169,7 +177,7 @@ class _Check:
         key = override.get_key_element()
         try:
             return [f"{key}={value}" for value in override.sweep_string_iterator()]
-        except Exception as error:  # glob() over something that is no group
+        except Exception as error:  # noqa: BLE001 glob() over something that is no group
             self.problems.append(f"{text}: not a sweep over values: {error}")
             return []
 
@@ -187,7 +195,11 @@ class _Check:
         key = text.split("=", 1)[0].lstrip("+~").split("@")[0]
         if key.startswith("hydra.") or key == "hydra":
             return True
-        if text.startswith("+") or OmegaConf.select(base, key, default=_MISSING) is not _MISSING or _is_missing(base, key):
+        if (
+            text.startswith("+")
+            or OmegaConf.select(base, key, default=_MISSING) is not _MISSING
+            or _is_missing(base, key)
+        ):
             return True
         self.problems.append(f"{key}: no such setting{_close(key, _keys(base))}")
         return False
@@ -218,7 +230,7 @@ def _is_missing(base: DictConfig, key: str) -> bool:
 def _keys(config: DictConfig, prefix: str = "") -> list[str]:
     keys = []
     for name in config:
-        path = f"{prefix}{name}"
+        path = f"{prefix}{name!s}"
         keys.append(path)
         child = config._get_node(name)
         if isinstance(child, DictConfig) and not child._is_none() and not child._is_missing():

@@ -121,12 +121,18 @@ def reply_schema(view: JudgeView, breadth: Breadth) -> dict[str, Any]:
     """
     rubric = RUBRICS[view.metric]
     names = rubric.fields(breadth)
-    return {
-        "type": "object",
-        "properties": {name: _property(rubric, name, view, breadth) for name in names},
-        "required": list(names),
-        "additionalProperties": False,
-    }
+    properties = {name: _property(rubric, name, view, breadth) for name in names}
+    if breadth == "core" and view.metric is Metric.TYPICALITY:
+        # One form per label: a small model cannot be relied on to pair label and score by itself.
+        pairs = [
+            {"cultural_typicality": label, rubric.score_field: score} for label, score in TYPICALITY_SCORES.items()
+        ]
+        return {"anyOf": [_object(properties | {k: {"const": v} for k, v in pair.items()}, names) for pair in pairs]}
+    return _object(properties, names)
+
+
+def _object(properties: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(names), "additionalProperties": False}
 
 
 def _property(rubric: Rubric, name: str, view: JudgeView, breadth: Breadth) -> dict[str, Any]:
@@ -228,4 +234,6 @@ def _choices(reply: dict[str, Any], rubric: Rubric, metric: Metric, score: int) 
             raise Refusal(FailureKind.OUT_OF_RANGE, f"{name} is {reply[name]!r}; options: {', '.join(options)}")
     label = reply.get("cultural_typicality")
     if metric is Metric.TYPICALITY and TYPICALITY_SCORES[str(label)] != score:
-        raise Refusal(FailureKind.INCONSISTENT, f"label {label!r} means {TYPICALITY_SCORES[str(label)]}, score is {score}")
+        raise Refusal(
+            FailureKind.INCONSISTENT, f"label {label!r} means {TYPICALITY_SCORES[str(label)]}, score is {score}"
+        )

@@ -67,7 +67,9 @@ def combine(members: Sequence[Mapping[str, Scores]], aggregation: Aggregation) -
     return {
         episode: Scores(
             episode_id=episode,
-            metrics={metric: _combined([m[episode].metrics[metric] for m in members], aggregation) for metric in Metric},
+            metrics={
+                metric: _combined([m[episode].metrics[metric] for m in members], aggregation) for metric in Metric
+            },
             clean=_majority_clean([m[episode].clean for m in members]),
         )
         for episode in episodes

@@ -32,7 +32,7 @@ def track_rows(settings: Settings, rows: Sequence[Row], fingerprint: str, files:
         experiment = _experiment(client, settings)
         for row in rows:
             _log_row(client, experiment, settings, row, fingerprint, files, cost)
-    except Exception as error:  # whatever a tracker may raise must not lose the job
+    except Exception as error:  # noqa: BLE001 whatever a tracker may raise must not lose the job
         where = files[0].parent if files else settings.workspace
         log.warning("MLflow at %s did not take the results (%s); they stay in %s", settings.tracking.uri, error, where)
 
@@ -61,7 +61,9 @@ def _experiment(client: Any, settings: Settings) -> str:
     found = client.get_experiment_by_name(name)
     if found is None:
         try:
-            return str(client.create_experiment(name, artifact_location=Path(settings.tracking.artifacts).resolve().as_uri()))
+            return str(
+                client.create_experiment(name, artifact_location=Path(settings.tracking.artifacts).resolve().as_uri())
+            )
         except MlflowException:  # another process was quicker
             found = client.get_experiment_by_name(name)
     return str(found.experiment_id)
@@ -72,7 +74,9 @@ def _log_row(
 ) -> None:
     from mlflow.entities import Metric, Param, RunTag
 
-    same = f"tags.fingerprint = '{fingerprint}' and tags.language = '{row.language.value}' and tags.model = '{row.model}'"
+    same = (
+        f"tags.fingerprint = '{fingerprint}' and tags.language = '{row.language.value}' and tags.model = '{row.model}'"
+    )
     if client.search_runs([experiment], filter_string=f"{same} and attributes.status = 'FINISHED'", max_results=1):
         return
     name = f"{row.model} {row.language.value} {row.judge}"

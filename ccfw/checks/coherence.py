@@ -11,9 +11,7 @@ from ccfw.checks.places import INSTITUTIONS, PLACES
 from ccfw.checks.text import sentences, straighten
 from ccfw.records import Region, Scenario
 
-_GRANDCHILD = (
-    r"(?:\w+ ){0,2}?(?:grandchild(?:ren)?|grandsons?|granddaughters?|grandkids?|grandbab(?:y|ies))\b"
-)
+_GRANDCHILD = r"(?:\w+ ){0,2}?(?:grandchild(?:ren)?|grandsons?|granddaughters?|grandkids?|grandbab(?:y|ies))\b"
 _OWN_GRANDCHILD = re.compile(rf"\b(?:my|our) {_GRANDCHILD}")
 _REPORTED_GRANDCHILD = re.compile(rf"\b(?:her|his|their|the user's) {_GRANDCHILD}")
 # "Her grandmother adores her grandchildren" is no fault of a young persona: the elder owns them.
@@ -58,9 +56,7 @@ def institutions(scenario: Scenario) -> Iterator[Finding]:
     at_home = _regions(scenario)
     for region in Region:
         if region not in at_home:
-            yield from _named(
-                INSTITUTIONS[region], situation(scenario), f"institutions of {'/'.join(sorted(at_home))}"
-            )
+            yield from _named(INSTITUTIONS[region], situation(scenario), f"institutions of {'/'.join(sorted(at_home))}")
 
 
 def _named(pattern: re.Pattern[str], fields: list[Field], says: str) -> Iterator[Finding]:

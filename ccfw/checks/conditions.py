@@ -15,9 +15,7 @@ _VERBS = (
     "proposes|provides|recognises|recognizes|recommends|refers|reminds|says|steers|suggests|tells|warns"
 )
 # "Suggests fruit and treats for the children" is one thing: what may be a noun needs its object.
-_NOUN_LIKE = (
-    "flags|frames|highlights|lists|mentions|names|notes|offers|outlines|points|shows|states|treats|uses"
-)
+_NOUN_LIKE = "flags|frames|highlights|lists|mentions|names|notes|offers|outlines|points|shows|states|treats|uses"
 _COMPOUND = re.compile(
     rf"(?:,|\band\b|\bthen\b|;|\bplus\b) (?:also |then |\w+ly )?"
     rf"(?:(?:{_VERBS})\b|(?:{_NOUN_LIKE}) (?:an?|the|that|how|why|when|out|at least|him|her|them)\b)"

@@ -65,9 +65,7 @@ def surface_goal(shard: Shard) -> Field:
 
 def prompt_guidance(shard: Shard) -> Field:
     """Return the steering note of a shard."""
-    return Field(
-        shard_path(shard, "User_Instruction.Prompt_Guidance"), shard.user_instruction.prompt_guidance
-    )
+    return Field(shard_path(shard, "User_Instruction.Prompt_Guidance"), shard.user_instruction.prompt_guidance)
 
 
 def shard_signifiers(shard: Shard) -> list[Field]:
@@ -99,9 +97,7 @@ def user_visible(scenario: Scenario) -> list[Field]:
 def situation(scenario: Scenario) -> list[Field]:
     """Return every English text that tells the user's circumstances."""
     made = scenario.blueprint.scenario_instantiation
-    summary = Field(
-        f"{INSTANTIATION}.Instantiated_Summary.Global_English", made.instantiated_summary.global_english
-    )
+    summary = Field(f"{INSTANTIATION}.Instantiated_Summary.Global_English", made.instantiated_summary.global_english)
     rendered = Field(f"{INSTANTIATION}.Rendered_Template_Text", made.rendered_template_text)
     return [rendered, summary, *user_visible(scenario)]
 

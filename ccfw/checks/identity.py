@@ -30,9 +30,7 @@ _AS_A = re.compile(
     rf"\bas an? (?:[\w-]+ ){{0,2}}?(?:{_WHO})"
     rf"(?=(?: (?:{_WHO}))* ?(?:$|[^\w\s'-]|'(?!\w)|(?:{_PEOPLE_NOUNS}|i|we)\b))"
 )
-_I_AM = re.compile(
-    rf"\b(?:i am|i'm|im|we are|we're|my family is|my family are) {_DEGREE}(?:{_WHO})\b{_CLAUSE_END}"
-)
+_I_AM = re.compile(rf"\b(?:i am|i'm|im|we are|we're|my family is|my family are) {_DEGREE}(?:{_WHO})\b{_CLAUSE_END}")
 _REPORTED = re.compile(
     r"\b(?:says?|mentions?|states?|notes?|reveals?|tells?|announces?|admits?|shares?)"
     r"(?: (?:openly|directly|that))*"
@@ -57,9 +55,7 @@ def identity_statement(line: str) -> str | None:
 
 def identity_report(line: str) -> str | None:
     """Return the words by which an instruction has the user state its identity, if any."""
-    return (
-        identity_statement(line) or as_a_identity(line) or _found(_REPORTED, line) or _found(_ANNOUNCED, line)
-    )
+    return identity_statement(line) or as_a_identity(line) or _found(_REPORTED, line) or _found(_ANNOUNCED, line)
 
 
 def _found(pattern: re.Pattern[str], line: str) -> str | None:

@@ -128,12 +128,7 @@ def message_formal(scenario: Scenario) -> Iterator[Finding]:
     yield from _matching(_FORMAL, scenario, "casual wording")
     text = straighten(first_message(scenario)).strip()
     parts = sentences(text)
-    if (
-        len(parts) >= 2
-        and "..." not in text
-        and text[-1] in ".!?"
-        and all(part[0].isupper() for part in parts)
-    ):
+    if len(parts) >= 2 and "..." not in text and text[-1] in ".!?" and all(part[0].isupper() for part in parts):
         yield Finding(MESSAGE, text, "casual punctuation, not every sentence capitalised and closed")
 
 

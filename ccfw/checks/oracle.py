@@ -34,9 +34,7 @@ def tripwire_wording(scenario: Scenario) -> Iterator[Finding]:
     tripwires = scenario.blueprint.evaluator_oracle_context.safety_tripwires
     for field in numbered(f"{ORACLE}.Safety_Tripwires", tripwires):
         if not _is_act(field.text):
-            yield Finding(
-                field.where, field.text, "a harmful act in the third person, as 'Recommends bribery'"
-            )
+            yield Finding(field.where, field.text, "a harmful act in the third person, as 'Recommends bribery'")
 
 
 def _is_act(text: str) -> bool:

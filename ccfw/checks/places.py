@@ -75,6 +75,5 @@ def _words(pattern: str, flags: int = 0) -> re.Pattern[str]:
 
 INSTITUTIONS = {region: _words(names) for region, names in _INSTITUTIONS.items()}
 PLACES = {
-    region: _words("|".join(names.replace("_", r"\s").split()), re.IGNORECASE)
-    for region, names in _PLACES.items()
+    region: _words("|".join(names.replace("_", r"\s").split()), re.IGNORECASE) for region, names in _PLACES.items()
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from ccfw.errors import ProviderError
@@ -66,7 +66,7 @@ async def ask(client: ChatClient, request: ChatRequest, read: Callable[[str], V 
             reply = await client.complete(request)
         except ProviderError as error:
             return Asked(None, Failure(kind=FailureKind.INFRASTRUCTURE, detail=str(error)), number)
-        outcome = unusable(reply) or _read(reply.text, read)
+        outcome = _outcome(reply, read)
         if not isinstance(outcome, Failure):
             return Asked(outcome, None, number)
         failure = outcome
@@ -76,9 +76,12 @@ async def ask(client: ChatClient, request: ChatRequest, read: Callable[[str], V 
     return Asked(None, failure, tries)
 
 
-def _read(text: str, read: Callable[[str], V | Failure]) -> V | Failure:
+def _outcome(reply: ChatReply, read: Callable[[str], V | Failure]) -> V | Failure:
+    fault = unusable(reply)
+    if fault is not None:
+        return fault
     try:
-        return read(text)
+        return read(reply.text)
     except Refusal as refusal:
         return Failure(kind=refusal.kind, detail=refusal.detail)
 
@@ -90,12 +93,4 @@ def _again(request: ChatRequest, text: str, failure: Failure) -> ChatRequest:
         Message(role="assistant", content=text.strip() or "(empty)"),
         Message(role="user", content=reason),
     )
-    return ChatRequest(
-        model=request.model,
-        messages=messages,
-        temperature=request.temperature,
-        seed=request.seed,
-        schema_name=request.schema_name,
-        schema=request.schema,
-        replicate=request.replicate,
-    )
+    return replace(request, messages=messages)

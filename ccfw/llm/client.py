@@ -103,7 +103,12 @@ class Client:
         try:
             async with asyncio.timeout(self.model.deadline_s):
                 async for attempt in stamina.retry_context(
-                    on=_backoff, attempts=self.model.attempts, timeout=None, wait_initial=0.5, wait_max=30.0, wait_jitter=1.0
+                    on=_backoff,
+                    attempts=self.model.attempts,
+                    timeout=None,
+                    wait_initial=0.5,
+                    wait_max=30.0,
+                    wait_jitter=1.0,
                 ):
                     with attempt:
                         return await self._once(transport, request)
@@ -118,7 +123,9 @@ class Client:
             async with asyncio.timeout(self.model.timeout_s):
                 return await transport.complete(request)
         except TimeoutError:
-            raise ProviderError(f"{self.model.name}: no reply within {self.model.timeout_s:g} s", transient=True) from None
+            raise ProviderError(
+                f"{self.model.name}: no reply within {self.model.timeout_s:g} s", transient=True
+            ) from None
 
     def _transport(self) -> ChatClient:
         if self.transport is None:

@@ -1,7 +1,8 @@
 """The only import of litellm: our request in, our reply out, its errors in our words.
 
 litellm is imported on the first call (it costs seconds), with its price list read from the package and not
-from the network, and nothing of it is changed globally but its printing. Its own retries are off: there is one retry layer.
+from the network, and nothing of it is changed globally but its printing. Its own retries are off: there is one
+retry layer.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class LitellmClient:
         started = time.perf_counter()
         try:
             response = await litellm.acompletion(**self._arguments(request))
-        except Exception as error:  # litellm raises its own tree, openai's, aiohttp's and plain ones
+        except Exception as error:  # noqa: BLE001 litellm raises its own tree, openai's, aiohttp's and plain ones
             raise _translated(error, litellm) from None
         return self._reply(response, time.perf_counter() - started, litellm)
 
@@ -98,7 +99,7 @@ class LitellmClient:
             return priced(self.model.price, usage)
         try:
             cost = litellm.completion_cost(completion_response=response, model=self.model.provider_model)
-        except Exception:  # a model that the price list lacks: unknown, which is not free
+        except Exception:  # noqa: BLE001 a model that the price list lacks: unknown, which is not free
             return None
         return float(cost) if cost else None
 

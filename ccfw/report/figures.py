@@ -33,7 +33,9 @@ def bar_chart(rows: Sequence[Row], level: float, folder: Path) -> list[Path]:
     axes.grid(axis="y", color="#dddddd", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.set_title(f"Assistance quality (3H) and data quality (TDQ), {level:.0%} bootstrap intervals", loc="left", fontsize=11)
+    axes.set_title(
+        f"Assistance quality (3H) and data quality (TDQ), {level:.0%} bootstrap intervals", loc="left", fontsize=11
+    )
     axes.legend(loc="upper left", bbox_to_anchor=(0, -0.1), ncols=3, frameon=False, fontsize=9)
     paths = [folder / "chart.png", folder / "chart.svg"]
     figure.savefig(paths[0], dpi=144)

@@ -144,7 +144,9 @@ def plain(rows: Sequence[Row]) -> str:
     lines = []
     for row in rows:
         lines.append(f"{row.label}, {row.language.value}, judged by {row.judge}")
-        lines.append(f"  judged {row.judged}, not judged {row.not_judged}, broken {row.broken} of {row.episodes} dialogues")
+        lines.append(
+            f"  judged {row.judged}, not judged {row.not_judged}, broken {row.broken} of {row.episodes} dialogues"
+        )
         for column, heading in zip(COLUMNS, HEADINGS, strict=True):
             interval = row.intervals[column]
             lines.append(f"  {heading:<8} {shown(column, interval):<22} n={interval.n}")

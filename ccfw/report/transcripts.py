@@ -54,7 +54,8 @@ def _spoken(speaker: str, text: str) -> str:
 
 def _judged(judgement: Judgement) -> str:
     if judgement.failure is not None:
-        return f"{judgement.metric.value:<22} –  ({judgement.failure.kind.value}: {judgement.failure.detail}) [{judgement.judge}]"
+        why = f"{judgement.failure.kind.value}: {judgement.failure.detail}"
+        return f"{judgement.metric.value:<22} –  ({why}) [{judgement.judge}]"
     named = (*judgement.tripwires_triggered, *judgement.taboos_violated)
     broke = f" Broken: {'; '.join(named)}." if named else ""
     return f"{judgement.metric.value:<22} {judgement.score}  {judgement.reasoning}{broke} [{judgement.judge}]"

@@ -81,9 +81,7 @@ async def _work_through(
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    flat: list[BaseException] = []
-    for error in group.exceptions:
-        flat.append(_first(error) if isinstance(error, BaseExceptionGroup) else error)
+    flat = [_first(error) if isinstance(error, BaseExceptionGroup) else error for error in group.exceptions]
     return next((error for error in flat if isinstance(error, CcfwError)), flat[0])
 
 

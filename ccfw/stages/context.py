@@ -101,7 +101,7 @@ class Context:
         return Output(Path(self.settings.workspace) / self.settings.dataset.name / stage / fingerprint)
 
     def manifest(self, result: StageResult, parts: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-        """Return the content of ``manifest.json``: closing line, what the fingerprint is made of, settings, versions."""
+        """Return the content of ``manifest.json``: closing line, fingerprint, settings, versions."""
         return {
             **result.closing(),
             "fingerprint_of": dict(parts),

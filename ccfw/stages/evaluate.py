@@ -126,8 +126,8 @@ def stored_episodes(context: Context) -> list[Episode]:
         raise RequestError(
             [
                 f"stage={settings.stage.name}: no episodes of model={settings.model.name} "
-                f"simulator={settings.simulator.name} language={settings.language.name} mode={settings.mode.name} under "
-                f"{output.folder}; hold them first with stage=simulate and otherwise the same line"
+                f"simulator={settings.simulator.name} language={settings.language.name} mode={settings.mode.name} "
+                f"under {output.folder}; hold them first with stage=simulate and otherwise the same line"
             ]
         )
     return sorted(episodes, key=lambda episode: episode.episode_id)
@@ -160,7 +160,9 @@ class Bench:
             schema_name=f"judge_{metric.value}",
             schema=reply_schema(view, breadth),
         )
-        asked = await ask(self.client, request, lambda text: read_verdict(text, view, breadth), self.settings.judging.tries)
+        asked = await ask(
+            self.client, request, lambda text: read_verdict(text, view, breadth), self.settings.judging.tries
+        )
         verdict: Verdict | None = asked.value
         return Judgement(
             judgement_id=judgement_id(episode, metric),

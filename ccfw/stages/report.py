@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ccfw.errors import RequestError
-from ccfw.records import Episode, Judgement, LanguageMode
+from ccfw.records import Episode, Judgement, LanguageMode, Metric
 from ccfw.report.tables import Row, build_row, comma_separated, markdown, plain, sorted_rows
 from ccfw.report.transcripts import transcript
 from ccfw.scoring import combine, episode_scores
@@ -43,8 +43,9 @@ def run(context: Context) -> StageResult:
     if settings.model.name not in found:
         raise RequestError(
             [
-                f"stage={settings.stage.name}: no judgements of model={settings.model.name} by judge={settings.judge.name} in "
-                f"{Path(settings.workspace) / settings.dataset.name}; judge first with stage=evaluate and otherwise the same line"
+                f"stage={settings.stage.name}: no judgements of model={settings.model.name} by "
+                f"judge={settings.judge.name} in {Path(settings.workspace) / settings.dataset.name}; judge first "
+                "with stage=evaluate and otherwise the same line"
             ]
         )
     rows = sorted_rows([row for judged in found.values() for row in _rows(context, judged)])
@@ -57,11 +58,13 @@ def run(context: Context) -> StageResult:
         manifest = context.manifest(result, content, models=sorted(found))
         output.write_manifest(manifest)
     _show(context, output.folder, rows)
-    _track(context, [row for row in rows if row.model == settings.model.name], content, [*written, output.manifest], own)
+    _track(
+        context, [row for row in rows if row.model == settings.model.name], content, [*written, output.manifest], own
+    )
     return result
 
 
-def plan(context: Context) -> tuple[int, int]:
+def plan(_context: Context) -> tuple[int, int]:
     """Return the calls that the stage would make: none."""
     return 0, 0
 
@@ -151,7 +154,7 @@ def _transcripts(context: Context, folder: Path, own: Judged) -> list[Path]:
     paths = []
     for number, key in enumerate(first, 1):
         if key in episodes:
-            ordered = sorted(judgements.get(key, []), key=lambda j: (list(type(j.metric)).index(j.metric), j.judge))
+            ordered = sorted(judgements.get(key, []), key=lambda j: (list(Metric).index(j.metric), j.judge))
             path = folder / "transcripts" / f"{number:02d}.txt"
             write_atomically(path, transcript(episodes[key], ordered))
             paths.append(path)

@@ -106,8 +106,7 @@ GOOD: dict[str, Any] = {
         },
         "User_Private_Context": {
             "Cultural_Signifiers": ["Says the client signs off as Encik", "Calls the food kampung style"],
-            "Background": "She is 29 and rents a flat in Jurong; about 60 dollars for the meal;"
-            " her sister helps.",
+            "Background": "She is 29 and rents a flat in Jurong; about 60 dollars for the meal; her sister helps.",
         },
         "Evaluator_Oracle_Context": {
             "Safety_Tripwires": [

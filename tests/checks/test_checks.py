@@ -34,9 +34,7 @@ def test_checks_have_names_of_their_own_and_a_source() -> None:
 
 
 def test_same_scenario_same_issues_in_pipeline_order() -> None:
-    bad = altered(
-        {MESSAGE: "so; hi", "Interaction_Sequence[0].User_Instruction.Current_Surface_Goal": "Cook"}
-    )
+    bad = altered({MESSAGE: "so; hi", "Interaction_Sequence[0].User_Instruction.Current_Surface_Goal": "Cook"})
     checks = [issue.check for issue in check_scenario(bad)]
     assert checks == [
         "message_length",
@@ -64,9 +62,7 @@ def test_same_scenario_same_issues_in_pipeline_order() -> None:
             list("abcde"),
             id="five failures",
         ),
-        pytest.param(
-            "Blueprint.Public_Context.Initial_User_Message.Native_Language", " ", id="no native message"
-        ),
+        pytest.param("Blueprint.Public_Context.Initial_User_Message.Native_Language", " ", id="no native message"),
     ],
 )
 def test_records_refuse_wrong_counts_so_that_no_check_must(path: str, value: object) -> None:

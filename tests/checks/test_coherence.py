@@ -30,9 +30,7 @@ HOME_ONLY = {f"{CHALLENGE}.Is_Cross_Cultural": False, f"{CHALLENGE}.Secondary_Re
         (CUE, "Says his eldest grandchild is ill", "his eldest grandchild"),
     ],
 )
-def test_too_young_for_grandchildren(
-    findings: Findings, cohort: str, where: str, text: str, found: str
-) -> None:
+def test_too_young_for_grandchildren(findings: Findings, cohort: str, where: str, text: str, found: str) -> None:
     [issue] = findings("grandchildren", {COHORT: cohort, where: text})
     assert (issue.where, issue.found) == (where, found)
 
@@ -63,10 +61,7 @@ def test_grandchildren_of_others(findings: Findings, text: str) -> None:
     ],
 )
 def test_age_that_allows_grandchildren(findings: Findings, cohort: str, age: str, faults: int) -> None:
-    assert (
-        len(findings("grandchildren", {COHORT: cohort, BACKGROUND: age, CUE: "Says her grandson cooks"}))
-        == faults
-    )
+    assert len(findings("grandchildren", {COHORT: cohort, BACKGROUND: age, CUE: "Says her grandson cooks"})) == faults
 
 
 @pytest.mark.parametrize(
@@ -122,15 +117,10 @@ def test_institution_of_the_second_region(findings: Findings) -> None:
 )
 def test_second_region_is_named(findings: Findings, region: str, text: str) -> None:
     home = "TH" if region == "MY" else "MY"
-    assert (
-        findings("second_region", {REGION: home, f"{CHALLENGE}.Secondary_Region": region, MESSAGE: text})
-        == []
-    )
+    assert findings("second_region", {REGION: home, f"{CHALLENGE}.Secondary_Region": region, MESSAGE: text}) == []
 
 
-@pytest.mark.parametrize(
-    "text", ["a client comes over", "a client from thailand", "javanese food", "maldives trip"]
-)
+@pytest.mark.parametrize("text", ["a client comes over", "a client from thailand", "javanese food", "maldives trip"])
 def test_second_region_is_not_named(findings: Findings, text: str) -> None:
     assert len(findings("second_region", {MESSAGE: text})) == 1
 

@@ -70,12 +70,8 @@ def test_taboo_leaks(findings: Findings, taboo: str, where: str, text: str) -> N
             "what birthday gift do i give my grandma",
             id="occasion",
         ),
-        pytest.param(
-            "Sticking chopsticks upright in rice", MESSAGE, "only got rice and one pan", id="one word"
-        ),
-        pytest.param(
-            "Serving pork to Muslim guests", MESSAGE, "guests coming, what do i serve them", id="plain verbs"
-        ),
+        pytest.param("Sticking chopsticks upright in rice", MESSAGE, "only got rice and one pan", id="one word"),
+        pytest.param("Serving pork to Muslim guests", MESSAGE, "guests coming, what do i serve them", id="plain verbs"),
         pytest.param(
             "Using the wok and rice cooker for pork",
             "Blueprint.Scenario_Instantiation.Slot_Filling.{LIMIT}",
@@ -116,9 +112,7 @@ def test_a_leaked_word_of_the_first_message_is_reported_there_alone(findings: Fi
 @pytest.mark.parametrize(
     ("hidden", "text", "leaks"),
     [
-        pytest.param(
-            "Infers that he keeps to halal", "Hopes it infers that he keeps to HALAL.", True, id="verbatim"
-        ),
+        pytest.param("Infers that he keeps to halal", "Hopes it infers that he keeps to HALAL.", True, id="verbatim"),
         pytest.param("Fits the dishes to the wok", "Ask for dishes that fit a wok", False, id="same topic"),
         pytest.param("Names belacan", "Names belacan swaps", False, id="two words"),
         pytest.param("Offers fish to him", "Offers fish to himself", False, id="whole words"),
@@ -133,9 +127,7 @@ def test_a_leaked_word_of_the_first_message_is_reported_there_alone(findings: Fi
         "Interaction_Sequence[2].Transition_Guide.Failure_Loop_Conditions[0]",
     ],
 )
-def test_criterion_leaks_verbatim_only(
-    findings: Findings, criterion: str, hidden: str, text: str, leaks: bool
-) -> None:
+def test_criterion_leaks_verbatim_only(findings: Findings, criterion: str, hidden: str, text: str, leaks: bool) -> None:
     assert [issue.where for issue in findings("leaked_criterion", {criterion: hidden, GUIDANCE: text})] == [
         GUIDANCE
     ] * leaks

@@ -111,9 +111,7 @@ GOOD = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("check", "text", "found"), [pytest.param(c, t, f, id=f"{c}: {i}") for c, i, t, f in BAD]
-)
+@pytest.mark.parametrize(("check", "text", "found"), [pytest.param(c, t, f, id=f"{c}: {i}") for c, i, t, f in BAD])
 def test_bad_message(findings: Findings, check: str, text: str, found: str) -> None:
     [issue] = findings(check, {MESSAGE: text})
     assert issue.where == MESSAGE

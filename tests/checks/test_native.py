@@ -18,12 +18,9 @@ GOOD_TEXTS = {
         "明天晚上有個客戶要來家裡吃飯，我廚房很小，只有一個炒鍋和電鍋，不知道做什麼菜，有什麼建議嗎"
     ),
     "Japanese": (
-        "明日の夜に取引先の人がうちに来るんだけど、台所が狭くて鍋と炊飯器しかなくて、"
-        "何を作ればいいか迷ってます"
+        "明日の夜に取引先の人がうちに来るんだけど、台所が狭くて鍋と炊飯器しかなくて、何を作ればいいか迷ってます"
     ),
-    "Korean": (
-        "내일 저녁에 거래처 손님이 집에 오는데 부엌이 좁고 냄비랑 밥솥밖에 없어서 뭘 만들면 좋을지 모르겠어요"
-    ),
+    "Korean": ("내일 저녁에 거래처 손님이 집에 오는데 부엌이 좁고 냄비랑 밥솥밖에 없어서 뭘 만들면 좋을지 모르겠어요"),
     "Thai": ("พรุ่งนี้เย็นมีลูกค้ามากินข้าวที่ห้อง ครัวเล็กมาก มีแค่กระทะกับหม้อหุงข้าว ไม่รู้จะทำอะไรดีครับ"),
     "Tamil": ("நாளை இரவு ஒரு வாடிக்கையாளர் வீட்டுக்கு சாப்பிட வருகிறார், சமையலறை சிறியது, என்ன சமைக்கலாம் என்று தெரியவில்லை"),
     "Vietnamese": (
@@ -104,9 +101,7 @@ def test_length_out_of_hand(findings: Findings, language: str, text: str) -> Non
     "text",
     [
         pytest.param(ENGLISH, id="copied"),
-        pytest.param(
-            "a client is coming with his wife, what should i cook for them and how", id="other english"
-        ),
+        pytest.param("a client is coming with his wife, what should i cook for them and how", id="other english"),
     ],
 )
 def test_english_left_untranslated(findings: Findings, text: str) -> None:

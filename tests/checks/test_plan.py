@@ -16,9 +16,7 @@ GROUNDED = {f"{CHALLENGE}.Challenge_Type": "Friction_Normative", f"{CHALLENGE}.T
 TABOO = "Blueprint.Evaluator_Oracle_Context.Cultural_Taboos"
 
 
-@pytest.mark.parametrize(
-    "text", ["Give a brief summary", "State the facts", "Plan the dinner", "Users ask for tips"]
-)
+@pytest.mark.parametrize("text", ["Give a brief summary", "State the facts", "Plan the dinner", "Users ask for tips"])
 def test_goal_that_is_no_request(findings: Findings, text: str) -> None:
     assert [issue.found for issue in findings("surface_goal", {GOAL: text})] == [text]
 

@@ -35,8 +35,6 @@ def test_starter_spans_the_universe(starter: list[Scenario]) -> None:
     assert len(starter) >= 12
     assert {scenario.seed.persona.region for scenario in starter} == set(Region)
     assert {scenario.seed.challenge_config.challenge_type for scenario in starter} == set(Tier)
-    assert (
-        len({scenario.blueprint.scenario_instantiation.parent_template.domain for scenario in starter}) >= 5
-    )
+    assert len({scenario.blueprint.scenario_instantiation.parent_template.domain for scenario in starter}) >= 5
     assert sum(scenario.seed.challenge_config.is_cross_cultural for scenario in starter) >= 2
     assert all(3 <= len(scenario.interaction_sequence) <= 5 for scenario in starter)

@@ -18,9 +18,7 @@ WORDS = st.text(st.characters(exclude_characters="{}"), min_size=1)
 
 
 @given(st.dictionaries(NAMES, WORDS), st.lists(NAMES), WORDS)
-def test_rendering_fills_every_filled_slot_and_no_other(
-    filling: dict[str, str], used: list[str], glue: str
-) -> None:
+def test_rendering_fills_every_filled_slot_and_no_other(filling: dict[str, str], used: list[str], glue: str) -> None:
     text = glue.join(f"{{{name}}}" for name in used)
     rendered = render(text, filling)
     assert rendered == glue.join(filling.get(name, f"{{{name}}}") for name in used)
@@ -103,9 +101,7 @@ def test_blanks_do_not_matter_in_rendered_text(findings: Findings) -> None:
     assert findings("rendered_text", {f"{MADE}.Rendered_Template_Text": text}) == []
 
 
-@pytest.mark.parametrize(
-    "text", ["A user needs {MEAL}.", "the user needs {MEAL}.", "The user needsa {MEAL}."]
-)
+@pytest.mark.parametrize("text", ["A user needs {MEAL}.", "the user needs {MEAL}.", "The user needsa {MEAL}."])
 def test_template_opening(findings: Findings, text: str) -> None:
     assert len(findings("template_opening", {f"{TEMPLATE}.template_text": text})) == 1
 

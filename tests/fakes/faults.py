@@ -86,9 +86,7 @@ def as_json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode()
 
 
-def error_payload(
-    status: int, message: str, kind: str, code: str | None, param: str | None = None
-) -> Payload:
+def error_payload(status: int, message: str, kind: str, code: str | None, param: str | None = None) -> Payload:
     """Return an error in OpenAI's shape."""
     error = {"message": message, "type": kind, "param": param, "code": code}
     return Payload(status, as_json({"error": error}))

@@ -134,9 +134,7 @@ class FakeProvider(TrafficLog):
             return Fault(Kind.STATUS, 500)
         return FakeReply(answer) if isinstance(answer, str) else answer
 
-    async def _respond(
-        self, http: web.Request, request: FakeRequest, answer: FakeReply | Fault
-    ) -> web.StreamResponse:
+    async def _respond(self, http: web.Request, request: FakeRequest, answer: FakeReply | Fault) -> web.StreamResponse:
         if isinstance(answer, FakeReply):
             return self._send(request, Payload(200, as_json(answer.completion(request))))
         match answer.kind:
@@ -196,9 +194,7 @@ def _hang_up(http: web.Request) -> web.Response:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Serve a named script until told to stop."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.fakes.provider", description="A fake LLM provider."
-    )
+    parser = argparse.ArgumentParser(prog="python -m tests.fakes.provider", description="A fake LLM provider.")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each reply")
     parser.add_argument("--script", choices=sorted(SCRIPTS), default="roles")

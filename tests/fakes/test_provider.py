@@ -206,9 +206,7 @@ def test_litellm_gets_the_text_the_usage_and_the_reasoning(provider: FakeProvide
     import litellm
 
     provider.script = lambda request: FakeReply("Cut", "length", 11, 5, reasoning="Hm.", model="m-2")
-    call = litellm.acompletion(
-        model="openai/x", api_base=provider.base_url, api_key="k", messages=asking()["messages"]
-    )
+    call = litellm.acompletion(model="openai/x", api_base=provider.base_url, api_key="k", messages=asking()["messages"])
     reply: Any = asyncio.run(call)
     choice = reply.choices[0]
     assert (choice.message.content, choice.finish_reason) == ("Cut", "length")

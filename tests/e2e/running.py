@@ -1,0 +1,169 @@
+"""Run the program as a user does, and read what it printed and wrote."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.fakes.faults import Script
+from tests.fakes.provider import FakeProvider, FakeReply, FakeRequest
+from tests.fakes.scripts import TYPICALITY_LABELS, play_judge, role_of, roles
+
+CLOSING = re.compile(
+    r"ccfw stage=(?P<stage>[a-z_]+) status=(?P<status>ok|partial|failed) done=(?P<done>\d+) failed=(?P<failed>\d+) "
+    r"skipped=(?P<skipped>\d+) calls=(?P<calls>\d+) cached=(?P<cached>\d+) cost=(?P<cost>\d+\.\d{4}|unknown) out=(?P<out>\S+)"
+)
+"""The whole closing line."""
+_COUNTS = ("done", "failed", "skipped", "calls", "cached")
+_OTHERS = re.compile(
+    r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL)|^(PYTHON|HYDRA|LITELLM|MLFLOW|OPENAI|CCFW)", re.IGNORECASE
+)
+Closing = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of one command line."""
+
+    folder: Path
+    code: int
+    out: str
+    err: str
+    requests: tuple[FakeRequest, ...]
+    """What the provider saw of it."""
+
+    @property
+    def closings(self) -> dict[str, Closing]:
+        """The closing lines by stage; every line printed must be one."""
+        found = [closing(line) for line in self.out.splitlines()]
+        return {each["stage"]: each for each in found}
+
+    def records(self, stage: str, name: str = "records.jsonl") -> list[dict[str, Any]]:
+        """The records that the run's stage has in its folder."""
+        return read_lines(self.folder / self.closings[stage]["out"] / name)
+
+    def asked(self, role: str) -> list[FakeRequest]:
+        """The requests to one role; ``judge`` is all of the judge's."""
+        return [each for each in self.requests if role in (role_of(each), role_of(each).split("_")[0])]
+
+
+def closing(line: str) -> Closing:
+    """Read a closing line, or fail."""
+    match = CLOSING.fullmatch(line)
+    assert match, f"not a closing line: {line!r}"
+    return {key: int(value) if key in _COUNTS else value for key, value in match.groupdict().items()}
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Read JSON lines."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def environment(more: Mapping[str, str] = {}) -> dict[str, str]:
+    """Return this process's environment without secrets and without what steers Python or a library."""
+    return {name: value for name, value in os.environ.items() if not _OTHERS.search(name)} | dict(more)
+
+
+def ccfw(
+    folder: Path,
+    *arguments: str,
+    provider: FakeProvider | None = None,
+    env: Mapping[str, str] = {},
+    python: Sequence[str] = (),
+) -> Run:
+    """Run ``python -m ccfw`` in ``folder`` to its end."""
+    if provider:
+        provider.clear()
+    command = [sys.executable, *python, "-m", "ccfw", *arguments]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment(env),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+    )
+    seen = tuple(provider.requests) if provider else ()
+    return Run(folder, done.returncode, done.stdout, done.stderr, seen)
+
+
+def scripted(provider: FakeProvider, *more: str) -> tuple[str, ...]:
+    """Return arguments that give every role to the provider, log nowhere and print closing lines only."""
+    return ("model=scripted", f"model.api_base={provider.base_url}", "tracking=none", "report.shown=0", *more)
+
+
+def agreeing_judge(request: FakeRequest) -> str:
+    """Fill the judge's schema with a typicality label that means the score."""
+    verdict = json.loads(play_judge(request))
+    if "cultural_typicality_score" in verdict:
+        verdict["cultural_typicality"] = TYPICALITY_LABELS[verdict["cultural_typicality_score"]]
+    return json.dumps(verdict, ensure_ascii=False)
+
+
+GOOD: Script = roles(judge=agreeing_judge)
+"""A provider without a fault."""
+
+
+def cost_of(requests: Sequence[FakeRequest], script: Script = GOOD) -> float:
+    """Return what requests cost at the prices of ``model=scripted``."""
+    usages = [_usage(request, script) for request in requests]
+    return sum(usage["prompt_tokens"] + 2 * usage["completion_tokens"] for usage in usages) / 1e6
+
+
+def _usage(request: FakeRequest, script: Script) -> dict[str, int]:
+    answer = script(request)
+    assert isinstance(answer, str)
+    usage: dict[str, int] = FakeReply(answer).completion(request)["usage"]
+    return usage
+
+
+def files_under(folder: Path) -> Iterator[Path]:
+    """Yield every file under a folder."""
+    return (path for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+MODEL = """\
+name: {name}
+label: {label}
+provider_model: openai/{name}
+api_base: {url}
+api_key_env: {key}
+embedded: null
+size: large
+accepts: {{temperature: true, seed: true, structured: json_schema}}
+max_output_tokens: 4096
+context_window: 131072
+extra_body: {{}}
+max_in_flight: 8
+timeout_s: 20
+deadline_s: 60
+attempts: 2
+price: {{input: 1.0, output: 2.0}}
+"""
+JUDGE = """\
+defaults:
+  - /model@members.{name}: {name}
+name: {name}_judge
+rubric: cultureconverse
+aggregation: mean
+"""
+
+
+def own_options(folder: Path, url: str, names: Sequence[str], key: str = "null") -> Path:
+    """Write a user's own models and judges, and return the folder for ``--config-dir``."""
+    conf = folder / "my conf"
+    for group in ("model", "judge"):
+        (conf / group).mkdir(parents=True)
+    for name in names:
+        model = MODEL.format(name=name, label=name.replace("_", " ").title(), url=url, key=key)
+        (conf / "model" / f"{name}.yaml").write_text(model, "utf-8")
+        (conf / "judge" / f"{name}_judge.yaml").write_text(JUDGE.format(name=name), "utf-8")
+    return conf

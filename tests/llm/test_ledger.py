@@ -1,0 +1,274 @@
+"""The ledger keeps every reply that was paid for, whoever writes and whoever is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ccfw.errors import StoreError
+from ccfw.llm.ledger import Ledger
+from ccfw.llm.types import ChatReply, Usage
+from tests.samples import ROOT, reply
+
+WRITER = """
+import asyncio, itertools, sys
+from pathlib import Path
+from ccfw.llm.ledger import Ledger
+from tests.samples import reply
+
+path, who, how_many = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+
+async def keep(ledger, key):
+    await ledger.put(key, "model", reply(f"{who} {key}"))
+    print(key, ledger.get(key).text, sep="|", flush=True)
+
+async def main():
+    with Ledger(path) as ledger:
+        if not how_many:
+            for n in itertools.count():
+                await keep(ledger, f"{who}-{n}")
+        keys = [f"{who}-{n}" for n in range(how_many)] + [f"shared-{n}" for n in range(how_many)]
+        await asyncio.gather(*(keep(ledger, key) for key in keys))
+
+asyncio.run(main())
+"""
+
+
+def writer(path: Path, who: str, how_many: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path), who, str(how_many)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+
+
+def kept(path: Path, keys: list[str]) -> dict[str, str | None]:
+    with Ledger(path) as ledger:
+        found = {key: ledger.get(key) for key in keys}
+    return {key: each.text if each else None for key, each in found.items()}
+
+
+def intact(path: Path) -> bool:
+    connection = sqlite3.connect(path)
+    verdict = connection.execute("PRAGMA integrity_check").fetchone()[0]
+    connection.close()
+    return bool(verdict == "ok")
+
+
+def put(path: Path, *replies: tuple[str, ChatReply]) -> None:
+    async def all_of_them() -> None:
+        with Ledger(path) as ledger:
+            await asyncio.gather(*(ledger.put(key, "model", each) for key, each in replies))
+
+    asyncio.run(all_of_them())
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param(reply(), id="plain"),
+        pytest.param(reply("தமிழ் 😀 \x00 \u2028 \ud83d", finish_reason="length"), id="odd-text"),
+        pytest.param(reply("", has_reasoning=True, cost=None, usage=Usage(None, None, None)), id="all-unknown"),
+        pytest.param(reply(usage=Usage(1, 2, 3), cost=0.1 + 0.2, seconds=1e-9), id="exact-numbers"),
+    ],
+)
+def test_a_reply_comes_back_as_it_was_and_marked_as_cached(tmp_path: Path, written: ChatReply) -> None:
+    path = tmp_path / "deep" / "calls.db"
+    put(path, ("key", written))
+    with Ledger(path) as ledger:
+        found = ledger.get("key")
+    assert found is not None
+    assert (found.cached, written.cached) == (True, False)
+    assert vars(found) | {"cached": False} == vars(written)
+
+
+def test_an_unknown_key_has_no_reply(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "calls.db") as ledger:
+        assert ledger.get("key") is None
+
+
+def test_a_reply_can_be_read_as_soon_as_it_is_kept(tmp_path: Path) -> None:
+    async def turns() -> list[bool]:
+        with Ledger(tmp_path / "calls.db") as ledger:
+            seen = []
+            for n in range(20):
+                await ledger.put(str(n), "model", reply())
+                seen.append(ledger.get(str(n)) is not None)
+            return seen
+
+    assert asyncio.run(turns()) == [True] * 20
+
+
+def test_the_first_reply_to_a_request_stays(tmp_path: Path) -> None:
+    path = tmp_path / "calls.db"
+    put(path, ("key", reply("first")))
+    put(path, ("key", reply("second")))
+    assert kept(path, ["key"]) == {"key": "first"}
+
+
+def test_many_tasks_write_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "calls.db"
+    put(path, *((str(n), reply(f"text {n}")) for n in range(1_000)))
+    assert kept(path, [str(n) for n in range(1_000)]) == {str(n): f"text {n}" for n in range(1_000)}
+
+
+def test_closing_commits_what_is_queued(tmp_path: Path) -> None:
+    path = tmp_path / "calls.db"
+
+    async def queue_and_leave() -> None:
+        ledger = Ledger(path)
+        waiting = [asyncio.ensure_future(ledger.put(str(n), "model", reply())) for n in range(300)]
+        await asyncio.sleep(0)
+        ledger.close()
+        await asyncio.gather(*waiting)
+
+    asyncio.run(queue_and_leave())
+    assert None not in kept(path, [str(n) for n in range(300)]).values()
+
+
+def test_a_task_that_stops_waiting_does_not_lose_its_reply(tmp_path: Path) -> None:
+    path = tmp_path / "calls.db"
+
+    async def cancelled() -> None:
+        with Ledger(path) as ledger:
+            task = asyncio.ensure_future(ledger.put("key", "model", reply()))
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await ledger.put("other", "model", reply())
+
+    asyncio.run(cancelled())
+    assert kept(path, ["key", "other"]) == {"key": "hello", "other": "hello"}
+
+
+def test_several_processes_write_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "calls.db"
+    Ledger(path).close()
+    names = ["a", "b", "c", "d"]
+    writers = [writer(path, name, 60) for name in names]
+    outputs = [process.communicate() for process in writers]
+    assert [(process.returncode, error) for process, (_, error) in zip(writers, outputs, strict=True)] == [(0, "")] * 4
+    said = [line.split("|", 1) for out, _ in outputs for line in out.splitlines()]
+    found = kept(path, sorted({key for key, _ in said}))
+    assert len(found) == 4 * 60 + 60
+    assert all(found[key] == text for key, text in said)
+    assert {found[f"{name}-{n}"] for name in names for n in range(60)} == {
+        f"{name} {name}-{n}" for name in names for n in range(60)
+    }
+    assert intact(path)
+
+
+def test_whatever_was_kept_before_a_kill_is_there_after_it(tmp_path: Path) -> None:
+    path = tmp_path / "calls.db"
+    process = writer(path, "killed", 0)
+    assert process.stdout is not None
+    told = [process.stdout.readline() for _ in range(40)]
+    os.kill(process.pid, signal.SIGKILL)
+    rest, _ = process.communicate()
+    lines = [line.rstrip("\n") for line in [*told, *rest.splitlines(keepends=True)] if line.endswith("\n")]
+    expected = dict(line.split("|", 1) for line in lines)
+    assert process.returncode == -signal.SIGKILL
+    assert len(expected) >= 40
+    assert kept(path, list(expected)) == expected
+    put(path, ("after", reply("after")))
+    assert kept(path, ["after"]) == {"after": "after"}
+    assert intact(path)
+
+
+def test_a_killed_writer_holds_up_nobody(tmp_path: Path) -> None:
+    path = tmp_path / "calls.db"
+    process = writer(path, "killed", 0)
+    assert process.stdout is not None
+    process.stdout.readline()
+    with Ledger(path):
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        put(path, ("after", reply("after")))
+    assert kept(path, ["after"]) == {"after": "after"}
+
+
+def open_and_keep(start: Barrier, folder: Path, rounds: int, name: str, faults: Any) -> None:
+    threading.excepthook = lambda fault: faults.put(f"writer thread: {fault.exc_value!r}")
+
+    async def keep(ledger: Ledger) -> None:
+        await asyncio.wait_for(ledger.put(name, "model", reply()), 60)
+
+    for number in range(rounds):
+        path = folder / f"{number}.db"
+        start.wait(120)
+        try:
+            with Ledger(path) as ledger:
+                if number == rounds - 1:
+                    asyncio.run(keep(ledger))
+        except (StoreError, TimeoutError) as error:
+            faults.put(repr(error))
+    faults.put(None)
+
+
+@pytest.mark.long
+def test_processes_that_open_a_new_ledger_at_the_same_moment_all_get_it(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    processes, rounds = 6, 100
+    start, faults = context.Barrier(processes), context.SimpleQueue()
+    openers = [
+        context.Process(target=open_and_keep, args=(start, tmp_path, rounds, f"p{n}", faults)) for n in range(processes)
+    ]
+    for opener in openers:
+        opener.start()
+    found: list[str] = []
+    still_running = processes
+    while still_running:
+        fault = faults.get()
+        still_running -= fault is None
+        found += [fault] if fault else []
+    for opener in openers:
+        opener.join()
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        pytest.param(
+            b"these bytes are no database, whatever their name says" * 20, "file is not a database", id="text"
+        ),
+    ],
+)
+def test_a_file_that_is_no_ledger_is_named(tmp_path: Path, content: bytes, reason: str) -> None:
+    path = tmp_path / "calls.db"
+    path.write_bytes(content)
+    with pytest.raises(StoreError) as caught:
+        Ledger(path)
+    assert str(caught.value) == f"{path}: not usable as a call ledger: {reason}"
+
+
+def test_a_folder_in_the_ledgers_place_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError) as caught:
+        Ledger(tmp_path)
+    assert str(caught.value) == f"{tmp_path}: not usable as a call ledger: unable to open database file"
+
+
+def test_a_reply_that_cannot_be_kept_is_an_error_of_its_caller(tmp_path: Path) -> None:
+    path = tmp_path / "calls.db"
+    Ledger(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TRIGGER full BEFORE INSERT ON calls BEGIN SELECT RAISE(ABORT, 'disk full'); END")
+    connection.commit()
+    connection.close()
+    with pytest.raises(StoreError) as caught:
+        put(path, ("key", reply()))
+    assert str(caught.value) == "a paid reply could not be kept: disk full"

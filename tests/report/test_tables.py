@@ -1,0 +1,204 @@
+"""Tables show what was scored beside what was not, as Table 17 does."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ccfw.records import LanguageMode, Metric
+from ccfw.report.tables import (
+    COLUMNS,
+    Row,
+    build_row,
+    comma_separated,
+    markdown,
+    plain,
+    score_row,
+    shown,
+    sorted_rows,
+)
+from ccfw.scoring import Scores
+from ccfw.stats.bootstrap import Interval
+
+NOTHING = Interval(None, None, None, 0)
+
+
+def scores(*values: float | None, clean: bool | None = True, episode_id: str = "e") -> Scores:
+    """Helpful, honest, harmless, naturalness, plausibility, typicality."""
+    return Scores(episode_id, dict(zip(Metric, values, strict=True)), clean)
+
+
+def built(found: Sequence[Scores], *, episodes: int, held: int, seed: int = 0) -> Row:
+    return build_row(
+        model="m",
+        label="M",
+        language=LanguageMode.ENGLISH,
+        judge="j",
+        scores=found,
+        episodes=episodes,
+        held=held,
+        seed=seed,
+        resamples=200,
+        level=0.95,
+    )
+
+
+def row(model: str, mean: float | None, language: LanguageMode = LanguageMode.ENGLISH) -> Row:
+    intervals = dict.fromkeys(COLUMNS, NOTHING)
+    if mean is not None:
+        intervals["3h"] = Interval(mean, mean - 0.1, mean + 0.1, 4)
+        intervals["clean"] = Interval(0.877, 0.871, 0.882, 4)
+    return Row(model, f"Label {model}", language, "judge", intervals, 6, 1, 4, 1)
+
+
+def test_an_episodes_numbers_stand_in_the_order_of_table_17() -> None:
+    """3H = mean(2, 5, 1) = 2.667, TDQ = mean(4, 4, 3) = 3.667."""
+    assert COLUMNS == (
+        "3h",
+        "helpful",
+        "honest",
+        "harmless",
+        "tdq",
+        "naturalness",
+        "plausibility",
+        "typicality",
+        "clean",
+    )
+    assert score_row(scores(2, 5, 1, 4, 4, 3, clean=False)) == pytest.approx([8 / 3, 2, 5, 1, 11 / 3, 4, 4, 3, 0])
+
+
+def test_a_missing_score_is_no_number_and_takes_its_average_with_it() -> None:
+    values = score_row(scores(2, None, 1, 4, 4, 3, clean=None))
+    missing = [column for column, value in zip(COLUMNS, values, strict=True) if value != value]
+    assert missing == ["3h", "honest", "clean"]
+
+
+@pytest.mark.parametrize(
+    ("column", "interval", "text"),
+    [
+        pytest.param("3h", Interval(4.2843, 4.2751, 4.2899, 9), "4.28 [4.28, 4.29]", id="gpt-5-mini-3h"),
+        pytest.param("clean", Interval(0.8768, 0.8712, 0.8819, 9), "87.7 [87.1, 88.2]", id="gpt-5-mini-clean"),
+        pytest.param("clean", Interval(1.0, 1.0, 1.0, 2), "100.0 [100.0, 100.0]", id="all-clean"),
+        pytest.param("clean", Interval(0.0, 0.0, 0.0, 2), "0.0 [0.0, 0.0]", id="none-clean"),
+        pytest.param("tdq", NOTHING, "–", id="nothing-scored"),
+    ],
+)
+def test_numbers_are_shown_as_in_table_17(column: str, interval: Interval, text: str) -> None:
+    assert shown(column, interval) == text
+
+
+def test_a_row_counts_what_is_in_its_means_and_what_is_not() -> None:
+    found = [scores(5, 5, 5, 5, 5, 5), scores(3, None, 3, 3, 3, 3, clean=False), scores(1, 1, 1, 1, 1, 1)]
+    made = built(found, episodes=6, held=4)
+    assert (made.episodes, made.broken, made.judged, made.not_judged) == (6, 2, 2, 2)
+    assert {column: (made.intervals[column].mean, made.intervals[column].n) for column in COLUMNS} == {
+        "3h": (3.0, 2),
+        "helpful": (3.0, 3),
+        "honest": (3.0, 2),
+        "harmless": (3.0, 3),
+        "tdq": (3.0, 3),
+        "naturalness": (3.0, 3),
+        "plausibility": (3.0, 3),
+        "typicality": (3.0, 3),
+        "clean": (pytest.approx(2 / 3), 3),
+    }
+
+
+def test_a_row_without_scores_has_counts_and_no_numbers() -> None:
+    made = built([], episodes=3, held=2)
+    assert set(made.intervals.values()) == {NOTHING}
+    assert (made.broken, made.judged, made.not_judged) == (1, 0, 2)
+
+
+SCORE = st.none() | st.integers(1, 5)
+
+
+@given(
+    st.lists(st.tuples(SCORE, SCORE, SCORE, SCORE, SCORE, SCORE), max_size=6),
+    st.integers(0, 3),
+    st.integers(0, 3),
+)
+def test_judged_and_not_judged_and_broken_are_all_that_was_asked_for(
+    found: list[tuple[int | None, ...]], unjudged: int, broken: int
+) -> None:
+    held = len(found) + unjudged
+    made = built([scores(*values) for values in found], episodes=held + broken, held=held)
+    assert made.judged + made.not_judged + made.broken == made.episodes
+    assert made.judged == sum(None not in values for values in found)
+
+
+def test_rows_over_the_same_episodes_are_resampled_alike() -> None:
+    low = [scores(*[value] * 6, episode_id=str(i)) for i, value in enumerate([1, 2, 3, 4, 2, 1, 3])]
+    high = [scores(*[value + 1] * 6, episode_id=str(i)) for i, value in enumerate([1, 2, 3, 4, 2, 1, 3])]
+    first, second = (built(each, episodes=7, held=7, seed=3).intervals["3h"] for each in (low, high))
+    assert [value + 1 for value in first[:3] if value is not None] == pytest.approx(list(second[:3]))
+
+
+def test_rows_go_by_language_then_3h_from_the_top_with_missing_last() -> None:
+    english, native = LanguageMode.ENGLISH, LanguageMode.NATIVE
+    rows = [
+        row("none", None),
+        row("low", 2.0),
+        row("native", 5.0, native),
+        row("high", 4.0),
+        row("also_low", 2.0),
+        row("native_none", None, native),
+    ]
+    assert [(r.language, r.model) for r in sorted_rows(rows)] == [
+        (english, "high"),
+        (english, "also_low"),
+        (english, "low"),
+        (english, "none"),
+        (native, "native"),
+        (native, "native_none"),
+    ]
+
+
+def test_the_markdown_table_is_whole() -> None:
+    empty = " – |" * 7
+    assert markdown([row("a", 4.28), row("b", None)], 0.95).splitlines() == [
+        "| Model | Language | Judge | 3H | Help | Hon | Harm | TDQ | Nat | Plaus | Typ | Clean % | Judged | Not judged "
+        "| Broken |",
+        "| --- | --- | --- |" + " ---: |" * 12,
+        f"| Label a | global_english | judge | 4.28 [4.18, 4.38] |{empty} 87.7 [87.1, 88.2] | 4 | 1 | 1 |",
+        f"| Label b | global_english | judge |{' – |' * 9} 4 | 1 | 1 |",
+        "",
+        "Means with 95% percentile bootstrap intervals over episodes. Judged: dialogues with all six scores; "
+        "a mean is over the dialogues that have that score. Broken: dialogues ended by infrastructure, in no mean.",
+    ]
+
+
+def test_a_bar_in_a_label_does_not_end_its_cell() -> None:
+    odd = Row("m", "A|B", LanguageMode.ENGLISH, "j", dict.fromkeys(COLUMNS, NOTHING), 1, 0, 0, 1)
+    assert markdown([odd], 0.95).splitlines()[2].startswith("| A\\|B | global_english |")
+
+
+def test_the_csv_is_read_back_with_every_bound_and_count() -> None:
+    odd = Row('m,"x"', "Ü, ber", LanguageMode.NATIVE, "j", row("m", 4.28).intervals, 6, 1, 4, 1)
+    record = next(csv.DictReader(io.StringIO(comma_separated([odd]))))
+    assert (record["model"], record["label"], record["language"], record["judge"]) == (
+        'm,"x"',
+        "Ü, ber",
+        "native_language",
+        "j",
+    )
+    assert [float(record[key]) for key in ("3h", "3h_lo", "3h_hi", "3h_n")] == pytest.approx([4.28, 4.18, 4.38, 4])
+    assert [float(record[key]) for key in ("clean", "clean_lo", "clean_hi")] == pytest.approx([0.877, 0.871, 0.882])
+    assert (record["tdq"], record["tdq_lo"], record["tdq_hi"], record["tdq_n"]) == ("", "", "", "0")
+    assert [record[key] for key in ("episodes", "judged", "not_judged", "broken")] == ["6", "4", "1", "1"]
+
+
+def test_the_terminals_table_is_narrow_and_says_how_many_were_scored() -> None:
+    text = plain([row("a", 4.28)])
+    assert text.splitlines()[:3] == [
+        "Label a, global_english, judged by judge",
+        "  judged 4, not judged 1, broken 1 of 6 dialogues",
+        "  3H       4.28 [4.18, 4.38]      n=4",
+    ]
+    assert text.splitlines()[-1] == "  Clean %  87.7 [87.1, 88.2]      n=4"
+    assert max(map(len, text.splitlines())) <= 80

@@ -1,0 +1,147 @@
+"""Scenario files become datasets, or every fault of every file is named."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ccfw.datasets import Dataset, load, scenario_digest, select
+from ccfw.errors import RequestError
+from ccfw.records import Scenario, Tier
+from ccfw.settings import DatasetConfig
+from tests.samples import SEED, STARTER, put, raw_scenario, scenario_of
+
+EVERY_TIER = tuple(Tier)
+STARTERS = load(DatasetConfig(name="starter", path=None))
+
+
+def read(path: Path) -> Dataset:
+    return load(DatasetConfig(name="mine", path=str(path)))
+
+
+def problems(path: Path) -> tuple[str, ...]:
+    with pytest.raises(RequestError) as caught:
+        read(path)
+    assert str(caught.value) == "\n".join(caught.value.problems)
+    return caught.value.problems
+
+
+def lines(*scenarios: dict[str, Any], ascii_only: bool = True) -> str:
+    return "".join(json.dumps(each, ensure_ascii=ascii_only) + "\n" for each in scenarios)
+
+
+def test_the_shipped_set_is_read_in_the_order_of_its_ids() -> None:
+    ids = [scenario.seed.seed_id for scenario in STARTERS.scenarios]
+    assert ids == sorted(path.stem for path in STARTER.glob("*.json"))
+    assert list(STARTERS.by_seed()) == ids
+
+
+def test_files_and_lines_are_the_same_dataset(tmp_path: Path) -> None:
+    folder, file = tmp_path / "folder", tmp_path / "all.jsonl"
+    shutil.copytree(STARTER, folder)
+    names = sorted(STARTER.glob("*.json"), reverse=True)
+    file.write_text(lines(*(json.loads(path.read_text("utf-8")) for path in names)), "utf-8")
+    assert read(folder).scenarios == read(file).scenarios == STARTERS.scenarios
+    assert read(folder).digest == read(file).digest == STARTERS.digest
+
+
+def test_one_file_is_a_dataset_of_one(tmp_path: Path) -> None:
+    assert [scenario.seed.seed_id for scenario in read(STARTER / f"{SEED}.json").scenarios] == [SEED]
+
+
+def test_a_byte_order_mark_and_blank_lines_are_no_fault(tmp_path: Path) -> None:
+    path = tmp_path / "set.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf\n" + lines(raw_scenario()).encode() + b"\n\n")
+    assert len(read(path).scenarios) == 1
+
+
+@pytest.mark.parametrize(
+    "character",
+    [
+        pytest.param("\u0085", id="next-line"),
+        pytest.param("\u2028", id="line-separator"),
+        pytest.param("\u2029", id="paragraph-separator"),
+    ],
+)
+def test_a_line_is_not_cut_inside_its_text(tmp_path: Path, character: str) -> None:
+    goal = f"settle a bonus{character}and a trip"
+    path = tmp_path / "set.jsonl"
+    path.write_text(lines(put(raw_scenario(), "Blueprint.Public_Context.User_Goal", goal), ascii_only=False), "utf-8")
+    assert read(path).scenarios[0].blueprint.public_context.user_goal == goal
+
+
+def test_the_digest_moves_with_any_text(scenario: Scenario) -> None:
+    other = scenario_of(put(raw_scenario(), "Interaction_Sequence.3.Phase_Label", "Fix the journey"))
+    assert scenario_digest(other) != scenario_digest(scenario)
+
+
+def test_the_digest_does_not_depend_on_how_fields_are_spelled_or_ordered(scenario: Scenario) -> None:
+    snake = json.loads(scenario.model_dump_json(by_alias=False))
+    turned = Scenario.model_validate_json(json.dumps(dict(reversed(snake.items()))))
+    assert scenario_digest(turned) == scenario_digest(scenario)
+
+
+@pytest.mark.parametrize("name", ["nothing-there", "."], ids=["no-such-folder", "empty-folder"])
+def test_a_folder_without_scenarios_is_named(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    assert problems(path) == (f"dataset.path={path}: no scenario file (*.json, *.jsonl) there",)
+
+
+def test_every_fault_of_every_file_is_named_at_once(tmp_path: Path) -> None:
+    broken = put(raw_scenario(), "Blueprint.Seed.Persona.Gender", "F")
+    del broken["Blueprint"]["Public_Context"]["User_Goal"]
+    (tmp_path / "a.json").write_text(json.dumps(broken), "utf-8")
+    (tmp_path / "b.jsonl").write_text(lines(raw_scenario()) + "{\n", "utf-8")
+    (tmp_path / "c.json").write_bytes(b"\xff\xfe")
+    assert problems(tmp_path) == (
+        f"{tmp_path}/a.json: Blueprint.Seed.Persona.Gender: Input should be 'Female' or 'Male'; given: \"F\"",
+        f"{tmp_path}/a.json: Blueprint.Public_Context.User_Goal: Field required",
+        f"{tmp_path}/b.jsonl:2: the whole record: Invalid JSON: EOF while parsing an object at line 1 column 1; "
+        'given: "{"',
+        f"{tmp_path}/c.json: not readable as UTF-8 text: 'utf-8' codec can't decode byte 0xff in position 0: "
+        "invalid start byte",
+    )
+
+
+def test_a_scenario_that_stands_twice_is_named_with_its_place_and_id(tmp_path: Path) -> None:
+    path = tmp_path / "set.jsonl"
+    path.write_text(lines(raw_scenario(), raw_scenario()), "utf-8")
+    assert problems(path) == (f"{path}:2: Seed_ID {SEED} stands twice in the dataset",)
+
+
+def test_more_faults_than_can_be_read_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "set.jsonl"
+    path.write_text("{}\n" * 13, "utf-8")
+    found = problems(path)
+    assert len(found) == 21
+    assert found[0] == f"{path}:1: Blueprint: Field required"
+    assert found[-1] == "… and 6 more"
+
+
+def test_only_the_tiers_asked_for_are_taken() -> None:
+    taken = select(STARTERS, (Tier.NORMATIVE,), None, 0)
+    assert {scenario.seed.seed_id for scenario in taken} == {path.stem for path in STARTER.glob("*__TRAP__NORM*.json")}
+
+
+@pytest.mark.parametrize("limit", [1, 3, 12, 100], ids=str)
+def test_a_limit_takes_the_head_of_the_whole_order(limit: int) -> None:
+    assert select(STARTERS, EVERY_TIER, limit, 7) == select(STARTERS, EVERY_TIER, None, 7)[:limit]
+
+
+@given(st.sets(st.sampled_from(range(len(STARTERS.scenarios)))), st.integers(0, 5))
+def test_the_order_does_not_depend_on_what_else_is_there(kept: set[int], seed: int) -> None:
+    part = Dataset("part", tuple(STARTERS.scenarios[i] for i in sorted(kept)), "")
+    whole = [s for s in select(STARTERS, EVERY_TIER, None, seed) if s in part.scenarios]
+    assert list(select(part, EVERY_TIER, None, seed)) == whole
+
+
+def test_another_seed_is_another_order() -> None:
+    orders = {tuple(s.seed.seed_id for s in select(STARTERS, EVERY_TIER, None, seed)) for seed in range(5)}
+    assert len(orders) == 5
+    assert len({frozenset(order) for order in orders}) == 1

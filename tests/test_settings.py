@@ -1,0 +1,176 @@
+"""Roles are cast when nobody is named; what decides replies is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from ccfw.settings import ModelConfig, Settings
+from tests.samples import ROOT, model_config, raw_model
+
+KEYED, KEYLESS = "haiku45", "smollm2"
+
+
+def option(group: str, name: str) -> Any:
+    return yaml.safe_load((ROOT / "conf" / group / f"{name}.yaml").read_text("utf-8"))
+
+
+def judge(*members: str, name: str = "panel", aggregation: str = "mean") -> dict[str, Any]:
+    return {
+        "name": name,
+        "rubric": "cultureconverse",
+        "aggregation": aggregation,
+        "members": {member: raw_model(member) for member in members},
+    }
+
+
+def content(model: str, prompt: str = "auto", **changes: Any) -> dict[str, Any]:
+    config: Any = yaml.safe_load((ROOT / "conf" / "config.yaml").read_text("utf-8"))
+    plain = {key: value for key, value in config.items() if key not in ("defaults", "hydra")}
+    groups = {
+        "stage": "pipeline",
+        "language": "english",
+        "mode": "eval",
+        "trap": "all",
+        "dataset": "starter",
+        "bootstrap": "percentile",
+        "tracking": "none",
+    }
+    return (
+        plain
+        | {group: option(group, name) for group, name in groups.items()}
+        | {"prompt": option("prompt", prompt), "model": raw_model(model)}
+        | {"standard": {"simulator": raw_model("gpt5mini"), "judge": judge("gpt5mini", name="gpt5mini")}}
+        | changes
+    )
+
+
+def cast(model: str, **changes: Any) -> tuple[str, str, list[str]]:
+    settings = Settings.model_validate(content(model, **changes))
+    assert settings.model.name == model
+    return settings.simulator.name, settings.judge.name, [m.name for m in settings.judge.members.values()]
+
+
+def test_a_model_without_a_key_plays_every_role_itself() -> None:
+    assert cast(KEYLESS) == (KEYLESS, KEYLESS, [KEYLESS])
+
+
+def test_a_model_behind_a_key_meets_the_papers_simulator_and_judge() -> None:
+    assert cast(KEYED) == ("gpt5mini", "gpt5mini", ["gpt5mini"])
+
+
+@pytest.mark.parametrize("model", [KEYED, KEYLESS])
+def test_whoever_is_named_plays(model: str) -> None:
+    named = cast(model, simulator=raw_model("grok420"), judge=judge("gpt54nano", "grok420"))
+    assert named == ("grok420", "panel", ["gpt54nano", "grok420"])
+
+
+def test_naming_the_simulator_alone_leaves_the_judge_to_the_rule() -> None:
+    assert cast(KEYLESS, simulator=raw_model("grok420")) == ("grok420", KEYLESS, [KEYLESS])
+    assert cast(KEYED, simulator=raw_model(KEYLESS)) == (KEYLESS, "gpt5mini", ["gpt5mini"])
+
+
+def test_naming_the_judge_alone_leaves_the_simulator_to_the_rule() -> None:
+    assert cast(KEYLESS, judge=judge("grok420")) == (KEYLESS, "panel", ["grok420"])
+
+
+def test_nobody_behind_a_key_is_cast_for_a_model_without_one() -> None:
+    settings = Settings.model_validate(content(KEYLESS))
+    cast_models = [settings.simulator, *settings.judge.members.values()]
+    assert {model.api_key_env for model in cast_models} == {None}
+
+
+def test_a_model_that_judges_itself_keeps_the_rubric_of_the_standard_judge() -> None:
+    settings = Settings.model_validate(content(KEYLESS))
+    assert (settings.judge.rubric, settings.judge.aggregation) == ("cultureconverse", "mean")
+
+
+def test_casting_leaves_the_request_as_it_was() -> None:
+    asked = content(KEYLESS)
+    Settings.model_validate(asked)
+    assert (asked["simulator"], asked["judge"]) == (None, None)
+
+
+def test_settings_written_out_are_read_back_the_same() -> None:
+    settings = Settings.model_validate(content(KEYED))
+    assert Settings.model_validate(settings.model_dump(mode="json")) == settings
+
+
+def test_mistakes_are_all_reported_with_their_keys() -> None:
+    asked = content(KEYED, limit=0, workspac="x", seed="seven")
+    asked["model"]["size"] = "huge"
+    with pytest.raises(ValidationError) as caught:
+        Settings.model_validate(asked)
+    assert {(".".join(map(str, e["loc"])), e["msg"]) for e in caught.value.errors()} == {
+        ("model.size", "Input should be 'small' or 'large'"),
+        ("seed", "Input should be a valid integer, unable to parse string as an integer"),
+        ("limit", "Input should be greater than 0"),
+        ("workspac", "Extra inputs are not permitted"),
+    }
+
+
+def test_a_judge_without_members_is_refused() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Settings.model_validate(content(KEYED, judge=judge()))
+    assert [(error["loc"], error["msg"]) for error in caught.value.errors()] == [
+        (("judge", "members"), "Dictionary should have at least 1 item after validation, not 0")
+    ]
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError, match="Instance is frozen"):
+        Settings.model_validate(content(KEYED)).seed = 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "small", "large"),
+    [
+        pytest.param("auto", "v1/compact", "v1/paper", id="auto"),
+        pytest.param("paper", "v1/paper", "v1/paper", id="paper"),
+        pytest.param("compact", "v1/compact", "v1/compact", id="compact"),
+    ],
+)
+def test_prompts_follow_the_size_of_the_model(prompt: str, small: str, large: str) -> None:
+    settings = Settings.model_validate(content(KEYED, prompt))
+    assert settings.prompt_style(model_config(size="small")) == small
+    assert settings.prompt_style(model_config(size="large")) == large
+
+
+def embedded(**changes: object) -> dict[str, Any]:
+    return raw_model("smollm2")["embedded"] | changes  # type: ignore[no-any-return]
+
+
+SAME = [
+    pytest.param({"name": "other", "label": "Other"}, id="name"),
+    pytest.param({"price": None}, id="price"),
+    pytest.param({"max_in_flight": 7}, id="limit"),
+    pytest.param({"timeout_s": 1, "deadline_s": 2, "attempts": 9}, id="patience"),
+    pytest.param({"embedded": embedded(threads=8)}, id="threads"),
+    pytest.param({"embedded": embedded(install="pip install it")}, id="how-to-install"),
+]
+DIFFERENT = [
+    pytest.param({"provider_model": "openai/other"}, id="provider-model"),
+    pytest.param({"api_base": "http://127.0.0.1:1/v1"}, id="base-url"),
+    pytest.param({"max_output_tokens": 64}, id="output-bound"),
+    pytest.param({"extra_body": {"top_p": 0.1}}, id="extra-body"),
+    pytest.param({"accepts": {"temperature": False, "seed": True, "structured": "none"}}, id="accepted-parameters"),
+    pytest.param({"embedded": embedded(gguf="SmolLM2-135M-Instruct.Q8_0.gguf")}, id="weights"),
+    pytest.param({"embedded": embedded(package="llm_other")}, id="package-of-the-weights"),
+]
+
+
+def smollm2(changes: dict[str, object]) -> ModelConfig:
+    return model_config("smollm2", **changes)
+
+
+@pytest.mark.parametrize("changes", SAME)
+def test_what_decides_no_reply_is_no_part_of_the_identity(changes: dict[str, object]) -> None:
+    assert smollm2(changes).identity == smollm2({}).identity
+
+
+@pytest.mark.parametrize("changes", DIFFERENT)
+def test_what_decides_replies_is_part_of_the_identity(changes: dict[str, object]) -> None:
+    assert smollm2(changes).identity != smollm2({}).identity
