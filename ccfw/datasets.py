@@ -79,7 +79,7 @@ def _texts(files: Iterable[Path], problems: list[str]) -> Iterable[tuple[str, st
             problems.append(f"{path}: not readable as UTF-8 text: {error}")
             continue
         if path.suffix == ".jsonl":
-            yield from ((f"{path}:{n}", line) for n, line in enumerate(text.splitlines(), 1) if line.strip())
+            yield from ((f"{path}:{n}", line) for n, line in enumerate(text.split("\n"), 1) if line.strip())
         else:
             yield str(path), text
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from contextlib import closing
 from pathlib import Path
 
 from ccfw.errors import CcfwError, RequestError
 from ccfw.llm import local
 from ccfw.llm.client import Meter
-from ccfw.llm.ledger import Ledger
 from ccfw.settings import ModelConfig, Settings
 from ccfw.stages import STAGES
 from ccfw.stages.context import Context, StageResult
@@ -25,8 +25,7 @@ def run_job(settings: Settings) -> int:
     """
     if not settings.dry_run:
         check_prerequisites(settings)
-    with asyncio.Runner() as runner, Ledger(Path(settings.workspace) / "ledger.sqlite") as ledger:
-        context = Context(settings, runner, ledger)
+    with asyncio.Runner() as runner, closing(Context(settings, runner)) as context:
         if settings.dry_run:
             return _dry_run(context)
         try:

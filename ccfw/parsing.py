@@ -11,9 +11,10 @@ from ccfw.records import Decision, FailureKind
 _THINK = re.compile(r"<think>.*?</think>\s*", re.DOTALL)
 _FENCE = re.compile(r"^```(?:json)?\s*\n(.*)\n```$", re.DOTALL)
 _TAGGED = re.compile(
-    r"^<thinking>(?P<thinking>.*?)</thinking>\s*<decision>(?P<decision>.*?)</decision>[ \t]*\n+(?P<message>.*)$",
+    r"^\s*<thinking>(?P<thinking>.*?)</thinking>\s*<decision>(?P<decision>.*?)</decision>[ \t]*(?:\n(?P<message>.*))?$",
     re.DOTALL,
 )
+_FORM = "the form is <thinking>…</thinking>, <decision>…</decision>, then the message on its own line"
 THINKING_LINES = ("Goal", "Relevance", "Newness", "Actionable", "Decision")
 
 
@@ -27,27 +28,47 @@ class Refusal(Exception):  # noqa: N818 the reply is refused, nothing is in erro
 
 
 def visible(text: str) -> str:
-    """Return a reply without its thinking, which no other role may read."""
+    """Return a reply without its thinking, which no other role may read.
+
+    Closed blocks go, and what an unclosed tag leaves open on either side.
+    """
     text = _THINK.sub("", text)
-    head, separator, tail = text.rpartition("</think>")  # some servers strip the opening tag only
-    if not separator and "<think>" in text:
-        return text.split("<think>", 1)[0].strip()
-    return (tail if separator else head + tail).strip()
+    text = text.rpartition("</think>")[2]  # some servers strip the opening tag only
+    return text.partition("<think>")[0].strip()
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """Read a reply that is one JSON object, fenced or bare; raise ``Refusal`` for anything else."""
-    text = visible(text)
-    if not text:
+    """Read a reply that is one JSON object, fenced or bare; raise ``Refusal`` for anything else.
+
+    The whole reply is tried first: a thinking tag inside one of its texts belongs to that text.
+    """
+    if not visible(text):
         raise Refusal(FailureKind.EMPTY, "the reply is empty")
-    fenced = _FENCE.match(text)
     try:
-        value = json.loads(fenced[1] if fenced else text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise Refusal(FailureKind.UNPARSED, f"not one JSON object: {error}") from None
+        value = _loads(text.strip())
+    except (ValueError, RecursionError):
+        try:
+            value = _loads(visible(text))
+        except (ValueError, RecursionError) as error:
+            raise Refusal(FailureKind.UNPARSED, f"not one JSON object: {error}") from None
+    if not _is_unicode(value):
+        raise Refusal(FailureKind.UNPARSED, "not valid Unicode: half a surrogate pair")
     if not isinstance(value, dict):
         raise Refusal(FailureKind.UNPARSED, f"not a JSON object but {type(value).__name__}")
     return value
+
+
+def _loads(text: str) -> Any:
+    fenced = _FENCE.match(text)
+    return json.loads(fenced[1] if fenced else text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+
+
+def _is_unicode(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -80,7 +101,7 @@ def read_simulator(text: str, protocol: str, keys: tuple[str, ...]) -> Simulator
     ``keys`` are those that the JSON protocol asked for. Raises ``Refusal`` for a missing line, a second
     decision, text glued to a tag, an unknown decision or an empty message.
     """
-    reply = _from_tags(visible(text)) if protocol == "tags" else _from_json(text, keys)
+    reply = _from_tags(text) if protocol == "tags" else _from_json(text, keys)
     if not reply.message.strip():
         raise Refusal(FailureKind.EMPTY, "the message is empty")
     return reply._replace(message=reply.message.strip())
@@ -98,13 +119,10 @@ def _from_json(text: str, keys: tuple[str, ...]) -> SimulatorReply:
 
 
 def _from_tags(text: str) -> SimulatorReply:
-    match = _TAGGED.match(text)
-    if not match:
-        raise Refusal(
-            FailureKind.UNPARSED,
-            "the form is <thinking>…</thinking>, <decision>…</decision>, then the message on its own line",
-        )
-    thinking, message = match["thinking"].strip(), match["message"]
+    match = _TAGGED.match(_THINK.sub("", text))
+    if not match or re.search(r"</?(thinking|decision)>", match["thinking"] + match["decision"]):
+        raise Refusal(FailureKind.UNPARSED, _FORM)
+    thinking, message = match["thinking"].strip(), match["message"] or ""
     found = [line.split(":", 1)[0].strip() for line in thinking.splitlines() if ":" in line]
     if [name for name in found if name in THINKING_LINES] != list(THINKING_LINES):
         raise Refusal(

@@ -146,7 +146,7 @@ def _property(rubric: Rubric, name: str, view: JudgeView, breadth: Breadth) -> d
     if allowed is None:
         return {"type": "array", "items": {"type": "string"}}
     items = {"type": "string", "enum": list(allowed)} if allowed else {"type": "string"}
-    bound = {"maxItems": len(allowed)} if breadth == "core" else {}
+    bound = {"maxItems": len(allowed)} if breadth == "core" or not allowed else {}
     return {"type": "array", "items": items} | bound
 
 

@@ -12,7 +12,7 @@ _SHORTEST = 8
 
 def scrub(text: str) -> str:
     """Return the text with the value of every secret-looking environment variable replaced by its name."""
-    for name, value in os.environ.items():
-        if _NAME.search(name) and len(value) >= _SHORTEST and value in text:
-            text = text.replace(value, f"<{name}>")
+    secrets = [(v, n) for n, v in os.environ.items() if _NAME.search(n) and len(v) >= _SHORTEST]
+    for value, name in sorted(secrets, key=lambda pair: -len(pair[0])):  # one may be the head of another
+        text = text.replace(value, f"<{name}>")
     return text

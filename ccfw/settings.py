@@ -78,7 +78,9 @@ class ModelConfig(Node):
     @property
     def identity(self) -> dict[str, Any]:
         """What decides the model's replies: the part that names outputs."""
-        return self.model_dump(include={"provider_model", "api_base", "accepts", "max_output_tokens", "extra_body"})
+        weights = self.embedded.model_dump(include={"package", "gguf", "context"}) if self.embedded else None
+        kept = {"provider_model", "api_base", "size", "accepts", "max_output_tokens", "extra_body"}
+        return self.model_dump(include=kept) | {"embedded": weights}
 
 
 class JudgeConfig(Node):

@@ -38,8 +38,9 @@ def write_atomically(path: Path, text: str) -> None:
     """Write a text file so that a reader, or a kill, meets the old one or the new one and nothing between."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with part.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
+    content = text.encode()
+    with part.open("wb") as file:
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)
@@ -166,7 +167,9 @@ class Output:
             content = json.loads(self.manifest.read_text("utf-8"))
         except ValueError as error:
             raise StoreError(f"{self.manifest}: not JSON: {error}") from None
-        return dict(content)
+        if not isinstance(content, dict):
+            raise StoreError(f"{self.manifest}: not a JSON object but {type(content).__name__}")
+        return content
 
 
 def digest(parts: Iterable[str]) -> str:

@@ -170,6 +170,12 @@ def simulator_view(
     )
 
 
+def one_line(text: str) -> str:
+    """Write a text as a JSON string that no reader takes for more than one line: Unicode's line breaks escaped too."""
+    line = json.dumps(text, ensure_ascii=False)
+    return line.replace("\x85", "\\u0085").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
 def conversation(turns: tuple[Turn, ...]) -> str:
     """Frame a transcript as data: one JSON string a line, between fences that its own text cannot close.
 
@@ -178,8 +184,8 @@ def conversation(turns: tuple[Turn, ...]) -> str:
     """
     lines = []
     for number, turn in enumerate(turns, 1):
-        lines.append(f"U{number}: {json.dumps(turn.user, ensure_ascii=False)}")
-        lines.append(f"A{number}: {json.dumps(turn.assistant, ensure_ascii=False)}")
+        lines.append(f"U{number}: {one_line(turn.user)}")
+        lines.append(f"A{number}: {one_line(turn.assistant)}")
     body = "\n".join(lines)
     nonce = hashlib.sha256(body.encode()).hexdigest()[:12]
     return f"<<<TRANSCRIPT {nonce}\n{body}\nTRANSCRIPT {nonce}>>>"
@@ -224,4 +230,4 @@ def view_fields(view: GoldView | SimulatorView) -> dict[str, Any]:
 def chat_lines(history: tuple[Message, ...]) -> str:
     """Write a chat from the user's side, one JSON string a line, so that no text can pose as a line of its own."""
     side = {"user": "YOU", "assistant": "AI", "system": "SYSTEM"}
-    return "\n".join(f"{side[m.role]}: {json.dumps(m.content, ensure_ascii=False)}" for m in history)
+    return "\n".join(f"{side[m.role]}: {one_line(m.content)}" for m in history)

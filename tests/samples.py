@@ -112,7 +112,7 @@ def reply(text: str = "hello", **changes: Any) -> ChatReply:
     return ChatReply(**fields | changes)
 
 
-def chat_request(text: str = "hi", **changes: Any) -> ChatRequest:
+def chat_request(text: str = "hi", /, **changes: Any) -> ChatRequest:
     fields: dict[str, Any] = {
         "model": {"provider_model": "openai/scripted"},
         "messages": (Message(role="user", content=text),),

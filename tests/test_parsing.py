@@ -168,10 +168,12 @@ def test_any_json_object_is_read_back_as_it_was_written(value: dict[str, Any], f
 
 @given(st.text() | st.lists(st.sampled_from('{}[]",:1a \n`')).map("".join))
 def test_any_text_gives_an_object_or_a_refusal(text: str) -> None:
+    kind = None
     try:
-        assert isinstance(json_object(text), dict)
+        value = json_object(text)
     except Refusal as refusal:
-        assert refusal.kind in {FailureKind.UNPARSED, FailureKind.EMPTY}
+        kind = refusal.kind
+    assert kind in {FailureKind.UNPARSED, FailureKind.EMPTY} or isinstance(value, dict)
 
 
 def test_a_think_tag_quoted_inside_a_json_text_stays() -> None:
@@ -305,8 +307,8 @@ TAG_FAULTS = [
     ),
     pytest.param(
         f"{THINKING}\n<decision>ADVANCE_NEXT</decision><decision>ADVANCE_NEXT</decision>\nok",
-        "out_of_range",
-        "decision is 'ADVANCE_NEXT</decision><decision>ADVANCE_NEXT'; options: ADVANCE_NEXT, CONTINUE_CURRENT",
+        "unparsed",
+        FORM,
         id="second-decision-beside",
     ),
     pytest.param(TAGS.replace("</decision>\n", "</decision> "), "unparsed", FORM, id="message-glued-to-the-tag"),

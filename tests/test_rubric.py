@@ -114,8 +114,23 @@ def failed(reply: object, metric: Metric, breadth: Breadth = "full") -> tuple[st
 @pytest.mark.parametrize(("metric", "breadth"), EVERY)
 def test_a_reply_asks_for_its_fields_in_order_with_the_score_last(metric: Metric, breadth: Breadth) -> None:
     schema = reply_schema(view_of(metric), breadth)
-    assert list(schema["properties"]) == schema["required"] == list(good(metric, breadth))
-    assert schema["additionalProperties"] is False
+    for form in schema.get("anyOf", [schema]):
+        assert list(form["properties"]) == form["required"] == list(good(metric, breadth))
+        assert form["additionalProperties"] is False
+
+
+def test_the_core_schema_pairs_each_typicality_label_with_its_score() -> None:
+    schema = reply_schema(view_of(Metric.TYPICALITY), "core")
+    reasoning = "It is what people there would do."
+    allowed = {
+        (label, score)
+        for label in LABELS
+        for score in range(7)
+        if jsonschema.Draft202012Validator(schema).is_valid(
+            {"reasoning": reasoning, "cultural_typicality": label, "cultural_typicality_score": score}
+        )
+    }
+    assert allowed == set(LABELS.items())
 
 
 @pytest.mark.parametrize(("metric", "breadth"), EVERY)
@@ -124,7 +139,7 @@ def test_every_reply_that_the_schema_allows_is_read(metric: Metric, breadth: Bre
     schema = reply_schema(view, breadth)
     for seed in range(25):
         reply = fill(schema, Random(seed))
-        if metric is Metric.TYPICALITY:
+        if metric is Metric.TYPICALITY and breadth == "full":
             reply["cultural_typicality_score"] = LABELS[reply["cultural_typicality"]]
         jsonschema.validate(reply, schema)
         verdict = read_verdict(json.dumps(reply), view, breadth)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field
 
 from ccfw.errors import StoreError
 from ccfw.records import Message, Record
@@ -24,7 +25,7 @@ KILLED = -signal.SIGKILL
 class Note(Record):
     note_id: str
     text: str
-    other: dict[str, str] = {}
+    other: dict[str, str] = Field(default_factory=dict)
 
 
 def note(note_id: str, text: str = "t") -> Note:

@@ -17,6 +17,8 @@ from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 
+from filelock import FileLock
+
 from ccfw.errors import StoreError
 from ccfw.llm.types import ChatReply, Usage
 
@@ -41,9 +43,10 @@ class Ledger:
         self.path = path
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         try:
-            self._reader = _connect(path)
-            with self._reader:
-                self._reader.execute(_SCHEMA)
+            with FileLock(path.with_name(f".{path.name}.lock")):  # switching a new file to WAL does not wait
+                self._reader, self._connection = _connect(path), _connect(path)
+                with self._reader:
+                    self._reader.execute(_SCHEMA)
         except sqlite3.Error as error:
             raise StoreError(f"{path}: not usable as a call ledger: {error}") from error
         self._writer = threading.Thread(target=self._write, name="ccfw-ledger", daemon=True)
@@ -67,6 +70,7 @@ class Ledger:
         """Commit what is queued and close the file."""
         self._queue.put(None)
         self._writer.join()
+        self._connection.close()
         self._reader.close()
 
     def __enter__(self) -> Ledger:
@@ -78,7 +82,6 @@ class Ledger:
         self.close()
 
     def _write(self) -> None:
-        connection = _connect(self.path)
         closing = False
         while not closing:
             batch: list[_Item] = []
@@ -92,8 +95,7 @@ class Ledger:
                     break
                 item = self._queue.get()
             if batch:
-                _commit(connection, batch)
-        connection.close()
+                _commit(self._connection, batch)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

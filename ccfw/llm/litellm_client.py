@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import time
 from functools import lru_cache
 from typing import Any
@@ -20,6 +21,8 @@ from ccfw.settings import ModelConfig, Price
 
 _PASSING_STATUS = frozenset({408, 429})
 """Client errors that another try can mend, besides every 5xx."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half a character, which JSON can carry and no file can."""
 _NO_KEY = "none"
 """Sent to servers that need no key, so that litellm does not offer them a key meant for somebody else."""
 
@@ -85,7 +88,7 @@ class LitellmClient:
         message = choices[0].message
         usage = _usage(getattr(response, "usage", None))
         return ChatReply(
-            text=message.content or getattr(message, "refusal", None) or "",
+            text=_SURROGATE.sub("\ufffd", message.content or getattr(message, "refusal", None) or ""),
             finish_reason=str(choices[0].finish_reason or "unknown"),
             has_reasoning=bool(getattr(message, "reasoning_content", None)),
             served_model=str(getattr(response, "model", None) or self.model.provider_model),

@@ -54,8 +54,9 @@ def _spoken(speaker: str, text: str) -> str:
 
 def _judged(judgement: Judgement) -> str:
     if judgement.failure is not None:
-        why = f"{judgement.failure.kind.value}: {judgement.failure.detail}"
+        why = f"{judgement.failure.kind.value}: {' '.join(judgement.failure.detail.split())}"
         return f"{judgement.metric.value:<22} –  ({why}) [{judgement.judge}]"
     named = (*judgement.tripwires_triggered, *judgement.taboos_violated)
     broke = f" Broken: {'; '.join(named)}." if named else ""
-    return f"{judgement.metric.value:<22} {judgement.score}  {judgement.reasoning}{broke} [{judgement.judge}]"
+    reasons = " ".join(judgement.reasoning.split())
+    return f"{judgement.metric.value:<22} {judgement.score}  {reasons}{broke} [{judgement.judge}]"

@@ -70,7 +70,17 @@ class Context:
 
     settings: Settings
     runner: asyncio.Runner
-    ledger: Ledger
+    _clients: dict[tuple[str, int], Client] = field(default_factory=dict)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The call ledger of the workspace, opened when it is first needed."""
+        return Ledger(Path(self.settings.workspace) / "ledger.sqlite")
+
+    def close(self) -> None:
+        """Close the ledger, if it was ever opened."""
+        if "ledger" in self.__dict__:
+            self.ledger.close()
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -93,8 +103,11 @@ class Context:
         return PromptSet(resource("prompts"), self.settings.prompt_style(model))
 
     def client(self, model: ModelConfig, meter: Meter) -> Client:
-        """Return a client of a model."""
-        return Client(model, self.ledger, meter)
+        """Return the stage's client of a model; roles that one model plays share it, with its limits."""
+        key = (model.model_dump_json(), id(meter))
+        if key not in self._clients:
+            self._clients[key] = Client(model, self.ledger, meter)
+        return self._clients[key]
 
     def output(self, stage: str, fingerprint: str) -> Output:
         """Return the output folder of a stage."""

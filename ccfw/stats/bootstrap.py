@@ -27,7 +27,8 @@ def bootstrap_means(
     """Return one interval per column of ``values`` (episodes × columns; ``nan`` is a missing observation).
 
     Whole rows are resampled, so columns stay paired. A column's mean is over the observations that a
-    resample holds; resamples that hold none are left out. With no observation everything is ``None``.
+    resample holds; resamples that hold none are left out, and when all of them do there are no bounds. With no
+    observation everything is ``None``.
     """
     n, columns = values.shape
     present = ~np.isnan(values)
@@ -51,7 +52,10 @@ def bootstrap_means(
             result.append(Interval(None, None, None, 0))
             continue
         drawn = means[:, column][~np.isnan(means[:, column])]
+        point = float(filled[:, column].sum() / counts[column])
+        if drawn.size == 0:
+            result.append(Interval(point, None, None, int(counts[column])))
+            continue
         low, high = np.quantile(drawn, [tail, 1.0 - tail])
-        point = filled[:, column].sum() / counts[column]
-        result.append(Interval(float(point), float(low), float(high), int(counts[column])))
+        result.append(Interval(point, float(low), float(high), int(counts[column])))
     return tuple(result)

@@ -18,7 +18,8 @@ from tests.fakes.scripts import TYPICALITY_LABELS, play_judge, role_of, roles
 
 CLOSING = re.compile(
     r"ccfw stage=(?P<stage>[a-z_]+) status=(?P<status>ok|partial|failed) done=(?P<done>\d+) failed=(?P<failed>\d+) "
-    r"skipped=(?P<skipped>\d+) calls=(?P<calls>\d+) cached=(?P<cached>\d+) cost=(?P<cost>\d+\.\d{4}|unknown) out=(?P<out>\S+)"
+    r"skipped=(?P<skipped>\d+) calls=(?P<calls>\d+) cached=(?P<cached>\d+) "
+    r"cost=(?P<cost>\d+\.\d{4}|unknown) out=(?P<out>\S+)"
 )
 """The whole closing line."""
 _COUNTS = ("done", "failed", "skipped", "calls", "cached")
@@ -77,6 +78,7 @@ def ccfw(
     provider: FakeProvider | None = None,
     env: Mapping[str, str] = {},
     python: Sequence[str] = (),
+    timeout: float = 300,
 ) -> Run:
     """Run ``python -m ccfw`` in ``folder`` to its end."""
     if provider:
@@ -89,7 +91,7 @@ def ccfw(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
-        timeout=300,
+        timeout=timeout,
     )
     seen = tuple(provider.requests) if provider else ()
     return Run(folder, done.returncode, done.stdout, done.stderr, seen)

@@ -130,7 +130,7 @@ def test_a_rejected_reply_goes_back_once_with_the_reason(unreadable: tuple[Run, 
 
 def test_a_judge_that_nobody_can_read_does_not_end_as_ok(unreadable: tuple[Run, Run]) -> None:
     first = unreadable[0]
-    no_noise(first)
+    assert "Traceback" not in first.err
     assert first.closings["evaluate"]["status"] != "ok"
     assert first.code == 1
 
@@ -372,7 +372,7 @@ def test_a_simulator_that_never_keeps_to_its_form_breaks_the_dialogue(
     unruly: tuple[Run, list[dict[str, Any]], Run],
 ) -> None:
     first, (failure,), _ = unruly
-    no_noise(first)
+    assert "Traceback" not in first.err
     assert first.code == 1
     assert counts(first, "simulate") == ("failed", 0, 1, 0)
     assert list(first.closings) == ["simulate", "pipeline"]
@@ -508,7 +508,7 @@ def test_a_server_that_is_not_there_fails_the_job_and_a_rerun_mends_it(
     unreachable: tuple[Run, list[dict[str, Any]], Run],
 ) -> None:
     first, (failure,), second = unreachable
-    no_noise(first)
+    assert "Traceback" not in first.err
     assert (first.code, counts(first, "simulate")) == (1, ("failed", 0, 1, 0))
     assert failure["error"] == "InternalServerError: " + OPENAI.format("InternalServerError", "Connection error.")
     assert (second.code, counts(second, "simulate")) == (0, ("ok", 1, 0, 0))

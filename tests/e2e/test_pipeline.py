@@ -6,7 +6,7 @@ import csv
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -168,7 +168,7 @@ def test_means_of_the_table_are_means_of_the_stored_scores(twice: Twice) -> None
 
 
 def hidden(path: str) -> bool:
-    """Whether a place is kept from the assistant under test: all but names, the first message and words that it uses."""
+    """Whether a place is kept from the assistant under test: all but names, the first message and its words."""
     shown = r"Blueprint\.(Seed|Validation|Public_Context\.Initial_User_Message|Scenario_Instantiation\.Slot_Filling)\b"
     return not re.match(shown, path)
 
@@ -410,8 +410,8 @@ def test_options_of_a_users_own_folder_name_who_is_asked(rivals: tuple[Run, Run]
 
 
 def test_all_assistants_start_from_the_same_line(rivals: tuple[Run, Run]) -> None:
-    openings: Callable[[Run], set[str]] = lambda run: {each["turns"][0]["user"] for each in run.records("simulate")}
-    assert openings(rivals[0]) == openings(rivals[1])
+    openings = [{each["turns"][0]["user"] for each in run.records("simulate")} for run in rivals]
+    assert openings[0] == openings[1]
 
 
 def test_results_of_two_assistants_lie_in_folders_of_their_own(rivals: tuple[Run, Run]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.running import Run, ccfw, own_options
 
 ROOT = Path(__file__).parents[2]
-SCENARIO = sorted((ROOT / "data" / "starter").glob("BN_*.json"))[0]
+SCENARIO = min((ROOT / "data" / "starter").glob("BN_*.json"))
 
 
 def options(group: str) -> str:
@@ -96,7 +96,8 @@ def case(name: str, arguments: list[str], *lines: str) -> Any:
         case(
             "letters-unquoted",
             ["model.label=日本"],
-            "model.label=日本: not readable as key=value (token recognition error at: '日'); quote what has spaces or other letters",
+            "model.label=日本: not readable as key=value (token recognition error at: '日'); "
+            "quote what has spaces or other letters",
         ),
         case(
             "no-value",
@@ -109,14 +110,14 @@ def case(name: str, arguments: list[str], *lines: str) -> Any:
         case(
             "key-of-one-role",
             ["model=gpt5mini", "stage=evaluate"],
-            "judge.members.gpt5mini=gpt5mini: the environment variable OPENAI_API_KEY is not set: export OPENAI_API_KEY=…",
+            "judge.members.gpt5mini=gpt5mini: the environment variable OPENAI_API_KEY is not set",
         ),
         case(
             "keys-of-all-roles",
             ["model=haiku45"],
-            "model=haiku45: the environment variable ANTHROPIC_API_KEY is not set: export ANTHROPIC_API_KEY=…",
-            "simulator=gpt5mini: the environment variable OPENAI_API_KEY is not set: export OPENAI_API_KEY=…",
-            "judge.members.gpt5mini=gpt5mini: the environment variable OPENAI_API_KEY is not set: export OPENAI_API_KEY=…",
+            "model=haiku45: the environment variable ANTHROPIC_API_KEY is not set",
+            "simulator=gpt5mini: the environment variable OPENAI_API_KEY is not set",
+            "judge.members.gpt5mini=gpt5mini: the environment variable OPENAI_API_KEY is not set",
         ),
         case(
             "no-weights",
@@ -176,7 +177,8 @@ def test_a_file_in_another_encoding_is_named_with_the_byte(tmp_path: Path) -> No
     spoiled(tmp_path, '{"Blueprint": "caf\u00e9"}'.encode("latin-1"))
     refused(
         asked(tmp_path),
-        "set/a.json: not readable as UTF-8 text: 'utf-8' codec can't decode byte 0xe9 in position 18: invalid continuation byte",
+        "set/a.json: not readable as UTF-8 text: 'utf-8' codec can't decode byte 0xe9 in position 18: "
+        "invalid continuation byte",
     )
 
 

@@ -243,11 +243,16 @@ def test_a_single_call_without_end_is_tried_again(ledger: Ledger) -> None:
 
 def test_a_caller_that_leaves_leaves_no_call_behind(ledger: Ledger) -> None:
     async def leave() -> tuple[int, int]:
-        provider = Provider(answer=never)
+        started = asyncio.Event()
+
+        async def hanging(request: ChatRequest) -> ChatReply:
+            started.set()
+            return await never(request)
+
+        provider = Provider(answer=hanging)
         client = client_of(ledger, provider, max_in_flight=1)
         task = asyncio.ensure_future(client.complete(chat_request()))
-        while not provider.calls:
-            await asyncio.sleep(0)
+        await started.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

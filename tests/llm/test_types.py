@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ccfw.records import Message
@@ -21,7 +23,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("changes", OTHERS)
-def test_every_field_of_a_request_is_in_its_key(changes: dict[str, object]) -> None:
+def test_every_field_of_a_request_is_in_its_key(changes: dict[str, Any]) -> None:
     assert chat_request(**changes).key != chat_request().key
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
-import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from ccfw.stats.bootstrap import Interval, bootstrap_means
+
+scipy_stats: Any = import_module("scipy.stats")  # has no stubs
 
 Array = NDArray[np.float64]
 NAN = float("nan")
@@ -63,7 +66,7 @@ def test_intervals_agree_with_scipys_percentile_method(level: float) -> None:
     """Bounds are quantiles of 20,000 resampled means each; their own Monte-Carlo error is about 0.003."""
     column = scores(3, 60, 1)
     ours = intervals(column, 1, 20_000, level)[0]
-    reference = scipy.stats.bootstrap(
+    reference = scipy_stats.bootstrap(
         (column[:, 0],),
         np.mean,
         n_resamples=20_000,
@@ -71,10 +74,8 @@ def test_intervals_agree_with_scipys_percentile_method(level: float) -> None:
         method="percentile",
         rng=np.random.default_rng(2),
     ).confidence_interval
-    assert (ours.low, ours.high) == (
-        pytest.approx(reference.low, abs=0.015),
-        pytest.approx(reference.high, abs=0.015),
-    )
+    assert ours.low == pytest.approx(reference.low, abs=0.015)
+    assert ours.high == pytest.approx(reference.high, abs=0.015)
 
 
 def test_intervals_agree_with_the_normal_theory_of_large_samples() -> None:
