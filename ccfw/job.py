@@ -10,7 +10,6 @@ from pathlib import Path
 
 from ccfw.errors import CcfwError, RequestError
 from ccfw.llm import local
-from ccfw.llm.client import Meter
 from ccfw.settings import ModelConfig, Settings
 from ccfw.stages import STAGES
 from ccfw.stages.context import Context, StageResult
@@ -40,7 +39,7 @@ def check_prerequisites(settings: Settings) -> None:
     needed: dict[str, ModelConfig] = {}
     if "simulate" in settings.stage.runs:
         needed |= {"model": settings.model, "simulator": settings.simulator}
-    if "evaluate" in settings.stage.runs:
+    if {"evaluate", "attack"} & set(settings.stage.runs):
         needed |= {f"judge.members.{name}": member for name, member in settings.judge.members.items()}
     problems = []
     for role, model in needed.items():
@@ -56,27 +55,12 @@ def _run_stages(context: Context) -> int:
     for name in context.settings.stage.runs:
         result: StageResult = STAGES[name].run(context)
         print(result.line(), flush=True)
-        total = _joined(total, result)
-        if result.interrupted or result.status == "failed":
-            break
+        total.add(result)
+        if result.interrupted or (name == "simulate" and result.status == "failed"):
+            break  # the next stage would find nothing; unscored judgements are still worth a table
     if len(context.settings.stage.runs) > 1:
         print(total.line(), flush=True)
     return 0 if total.status == "ok" else 1
-
-
-def _joined(total: StageResult, result: StageResult) -> StageResult:
-    meter = Meter()
-    meter.add(total.meter)
-    meter.add(result.meter)
-    return StageResult(
-        stage=total.stage,
-        out=result.out,
-        done=total.done + result.done,
-        failed=total.failed + result.failed,
-        skipped=total.skipped + result.skipped,
-        meter=meter,
-        interrupted=result.interrupted,
-    )
 
 
 def _dry_run(context: Context) -> int:

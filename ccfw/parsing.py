@@ -75,7 +75,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     keys = [key for key, _ in pairs]
     twice = sorted({key for key in keys if keys.count(key) > 1})
     if twice:
-        raise ValueError(f"key given twice: {', '.join(twice)}")
+        raise ValueError("a key is given twice")
     return dict(pairs)
 
 
@@ -137,6 +137,4 @@ def _decision(text: str) -> Decision:
     try:
         return Decision(text.strip())
     except ValueError:
-        raise Refusal(
-            FailureKind.OUT_OF_RANGE, f"decision is {text.strip()!r}; options: {', '.join(Decision)}"
-        ) from None
+        raise Refusal(FailureKind.OUT_OF_RANGE, f"decision is none of: {', '.join(Decision)}") from None

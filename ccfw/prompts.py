@@ -25,6 +25,7 @@ class PromptSet:
     def __init__(self, root: Path, style: str) -> None:
         """Open ``root/style``; raise ``PromptError`` when there is no such folder."""
         self.style = style
+        self._digests: dict[str, str] = {}
         self.folder = root / style
         if not self.folder.is_dir():
             options = sorted(f"{p.parent.name}/{p.name}" for p in root.glob("*/*") if p.is_dir())
@@ -39,6 +40,7 @@ class PromptSet:
             undefined=jinja2.StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
+            auto_reload=False,
             autoescape=False,  # noqa: S701 plain text for a model; untrusted text is framed by its view
         )
         environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
@@ -67,12 +69,14 @@ class PromptSet:
 
     def digest(self, prefix: str) -> str:
         """Return the hash of every file whose path under the style starts with ``prefix``."""
+        if prefix in self._digests:
+            return self._digests[prefix]
         sha = hashlib.sha256()
         for path in sorted(self.folder.rglob("*.md.j2")):
             name = path.relative_to(self.folder).as_posix()
             if name.startswith(prefix):
                 sha.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
-        return sha.hexdigest()[:16]
+        return self._digests.setdefault(prefix, sha.hexdigest()[:16])
 
 
 def _messages(part: str, text: str) -> list[Message]:

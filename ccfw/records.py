@@ -352,6 +352,8 @@ class Episode(Record):
     turns: tuple[Turn, ...]
     simulator_retries: int
     """Replies of the simulator that were sent back for another try."""
+    attempt: int
+    """How often the dialogue was held before and ended because its simulator broke the form."""
 
     @property
     def shards_cleared(self) -> int:

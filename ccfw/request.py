@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from pydantic import ValidationError
@@ -23,6 +24,8 @@ from ccfw.resources import resource
 from ccfw.settings import Settings
 
 _MISSING = object()
+_NULLABLE = frozenset({"judge", "model@simulator", "experiment"})
+"""Groups that may be left open; what fills them is in ``conf/config.yaml``."""
 
 
 def to_settings(config: DictConfig) -> Settings:
@@ -48,7 +51,7 @@ def _invalid(error: ValidationError, cast: tuple[str, ...]) -> list[str]:
     lines: dict[str, None] = {}
     for fault in error.errors(include_url=False):
         location = [str(part) for part in fault["loc"]]
-        if location and location[0] in cast and len(location) > 1:
+        if location and location[0] in cast:
             continue
         key = ".".join(location) or "settings"
         given = (
@@ -105,8 +108,10 @@ class _Check:
         values = [values[0] for values, is_group in choices if not is_group and values]
         if base is not None:
             values = [value for value in values if self._known_key(value, base)]
-        if not self.problems:
+        faultless = not self.problems
+        if base is not None:
             self._validate([*groups, *values])
+        if faultless:
             self._validate_rest(choices, [*groups, *values])
         if self.problems:
             raise RequestError(dict.fromkeys(self.problems))
@@ -152,7 +157,7 @@ class _Check:
             names = value.filter(options)
             if not names:
                 self.problems.append(
-                    f"{override.input_line}: matches no option, a sweep of 0 jobs; options: {', '.join(options)}"
+                    f"{override.input_line}: matches no option, a sweep of 0 jobs; options: {_listed(options)}"
                 )
         elif override.is_sweep_override():
             names = list(override.sweep_string_iterator())
@@ -160,6 +165,8 @@ class _Check:
             names = [str(item) for item in value]
         else:
             names = [] if value is None else [str(value)]
+            if value is None and key not in _NULLABLE:
+                self.problems.append(f"{key}: must be given")
         if override.is_sweep_override() and not self.request.multirun:
             self.problems.append(f"{override.input_line}: a sweep needs -m: python -m ccfw -m …")
         for name in names:
@@ -187,6 +194,9 @@ class _Check:
 
         try:
             return compose("config", overrides=[*self.search, *overrides])
+        except yaml.YAMLError as error:
+            self.problems.append(f"not readable as YAML: {' '.join(str(error).split())}")
+            return None
         except (HydraException, OmegaConfBaseException) as error:
             self.problems.append(" ".join(str(error).split()))
             return None

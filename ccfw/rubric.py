@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -169,7 +168,8 @@ class Verdict:
 def read_verdict(text: str, view: JudgeView, breadth: Breadth) -> Verdict | Failure:
     """Read a judge's reply strictly: every field, no other, allowed values only.
 
-    Nothing is guessed: a reply that breaks a rule is a typed failure, never a default score.
+    Nothing is guessed: a reply that breaks a rule is a typed failure, never a default score. What a failure says
+    names the rule and never repeats the reply, which may quote an attack and is asked for again with it.
     """
     rubric = RUBRICS[view.metric]
     try:
@@ -195,22 +195,24 @@ def _complete(reply: dict[str, Any], names: tuple[str, ...]) -> None:
     missing = [name for name in names if name not in reply]
     unknown = [name for name in reply if name not in names]
     if missing or unknown:
-        raise Refusal(FailureKind.INCOMPLETE, f"missing: {missing or 'none'}; unknown: {unknown or 'none'}")
+        raise Refusal(
+            FailureKind.INCOMPLETE, f"missing keys: {', '.join(missing) or 'none'}; unknown keys: {len(unknown)}"
+        )
 
 
 def _score(reply: dict[str, Any], rubric: Rubric) -> int:
     value = reply[rubric.score_field]
     if isinstance(value, bool) or not isinstance(value, int):
-        raise Refusal(FailureKind.UNPARSED, f"{rubric.score_field} is {json.dumps(value)}, not a whole number")
+        raise Refusal(FailureKind.UNPARSED, f"{rubric.score_field} is not a whole number")
     if not 1 <= value <= 5:
-        raise Refusal(FailureKind.OUT_OF_RANGE, f"{rubric.score_field} is {value}; the scale is 1 to 5")
+        raise Refusal(FailureKind.OUT_OF_RANGE, f"{rubric.score_field} is off the scale of 1 to 5")
     return value
 
 
 def _text(reply: dict[str, Any], name: str) -> str:
     value = reply[name]
     if not isinstance(value, str):
-        raise Refusal(FailureKind.UNPARSED, f"{name} is {json.dumps(value)}, not a text")
+        raise Refusal(FailureKind.UNPARSED, f"{name} is not a text")
     return value
 
 
@@ -221,19 +223,19 @@ def _list(reply: dict[str, Any], name: str, rubric: Rubric, view: JudgeView) -> 
     allowed = _nameable(rubric, view).get(name)
     for value in values:
         if allowed is not None and value not in allowed:
-            raise Refusal(FailureKind.INCONSISTENT, f"{name} names {value!r}, which was not among those given")
+            raise Refusal(FailureKind.INCONSISTENT, f"{name} names something that was not among those given")
     return tuple(dict.fromkeys(values))
 
 
 def _choices(reply: dict[str, Any], rubric: Rubric, metric: Metric, score: int) -> None:
     for name in (*rubric.lists, *rubric.choice_lists):
         if name in reply and not isinstance(reply[name], list):
-            raise Refusal(FailureKind.UNPARSED, f"{name} is {json.dumps(reply[name])}, not a list")
+            raise Refusal(FailureKind.UNPARSED, f"{name} is not a list")
     for name, options in rubric.choices.items():
         if name in reply and reply[name] not in options:
-            raise Refusal(FailureKind.OUT_OF_RANGE, f"{name} is {reply[name]!r}; options: {', '.join(options)}")
+            raise Refusal(FailureKind.OUT_OF_RANGE, f"{name} is none of: {', '.join(options)}")
     label = reply.get("cultural_typicality")
     if metric is Metric.TYPICALITY and TYPICALITY_SCORES[str(label)] != score:
         raise Refusal(
-            FailureKind.INCONSISTENT, f"label {label!r} means {TYPICALITY_SCORES[str(label)]}, score is {score}"
+            FailureKind.INCONSISTENT, f"the label means {TYPICALITY_SCORES[str(label)]}, the score is {score}"
         )

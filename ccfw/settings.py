@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, StringConstraints, model_validator
 
-from ccfw.records import LanguageMode, SimulationMode, Tier
+from ccfw.records import LanguageMode, Metric, SimulationMode, Tier
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_]+$")]
 
@@ -188,6 +188,18 @@ class ReportConfig(Node):
     """Of those, the ones printed, with the table; 0 prints nothing."""
 
 
+class AttackConfig(Node):
+    """What a judge is attacked with (stage *attack*)."""
+
+    episodes: PositiveInt
+    """Episodes attacked, drawn by the seed."""
+    metrics: Annotated[tuple[Metric, ...], Field(min_length=1)]
+    limit: PositiveInt | None
+    """At most so many attacks of the corpus, drawn by the seed; ``None``: all."""
+    prompt: Name | None
+    """Style of the judge's prompts; ``None``: the one that evaluates."""
+
+
 class Settings(Node):
     """Everything that one job was asked to do."""
 
@@ -203,6 +215,7 @@ class Settings(Node):
     dataset: DatasetConfig
     simulation: SimulationConfig
     judging: JudgingConfig
+    attack: AttackConfig
     report: ReportConfig
     bootstrap: BootstrapConfig
     tracking: TrackingConfig

@@ -34,13 +34,14 @@ def track_rows(settings: Settings, rows: Sequence[Row], fingerprint: str, files:
             _log_row(client, experiment, settings, row, fingerprint, files, cost)
     except Exception as error:  # noqa: BLE001 whatever a tracker may raise must not lose the job
         where = files[0].parent if files else settings.workspace
-        log.warning("MLflow at %s did not take the results (%s); they stay in %s", settings.tracking.uri, error, where)
+        reason = " ".join(str(error).split())[:300]
+        log.warning("MLflow at %s did not take the results (%s); they stay in %s", settings.tracking.uri, reason, where)
 
 
 def _client(settings: Settings) -> Any:
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     logging.getLogger("alembic").setLevel(logging.WARNING)
-    logging.getLogger("mlflow").setLevel(logging.WARNING)
+    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
     from mlflow.tracking import MlflowClient
 
     uri = settings.tracking.uri
@@ -89,7 +90,7 @@ def _log_row(
         run.info.run_id,
         metrics=metrics,
         params=[Param(k, v) for k, v in short.items()],
-        tags=[RunTag("cost_usd", cost)],
+        tags=[RunTag("job_cost_usd", cost)],
     )
     for path in files:
         client.log_artifact(run.info.run_id, str(path), "transcripts" if path.parent.name == "transcripts" else None)
@@ -107,7 +108,7 @@ def _metrics(row: Row, cost: str) -> Iterator[tuple[str, float]]:
     for name in ("episodes", "judged", "not_judged", "broken"):
         yield name, float(getattr(row, name))
     if cost != "unknown":
-        yield "cost_usd", float(cost)
+        yield "job_cost_usd", float(cost)
 
 
 def _params(settings: Settings, row: Row) -> tuple[dict[str, str], dict[str, str]]:

@@ -145,6 +145,7 @@ def episode_of(scenario: Scenario, turns: tuple[Turn, ...] = (turn(),), **change
         "shards_total": len(scenario.interaction_sequence),
         "shard_outcomes": (ShardOutcome(shard_id=1, outcome="OPEN", turns=len(turns)),),
         "turns": turns,
+        "attempt": 0,
         "simulator_retries": 0,
     }
     return Episode(**fields | changes)

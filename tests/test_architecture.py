@@ -25,10 +25,22 @@ OWNERS = {
     "sqlite3": {"ccfw.llm.ledger"},
     "stamina": {"ccfw.llm.client"},
     "jinja2": {"ccfw.prompts"},
+    "py3langid": {"ccfw.checks.language"},
     "faiss": set(),
     "torch": set(),
 }
-PURE = ("ccfw.dialogue", "ccfw.parsing", "ccfw.rubric", "ccfw.scoring", "ccfw.views", "ccfw.checks", "ccfw.stats")
+PURE = (
+    "ccfw.attacks",
+    "ccfw.dialogue",
+    "ccfw.parsing",
+    "ccfw.rubric",
+    "ccfw.scoring",
+    "ccfw.selection",
+    "ccfw.styles",
+    "ccfw.views",
+    "ccfw.checks",
+    "ccfw.stats",
+)
 DISK_NETWORK_OR_CONFIG = {
     *("os", "io", "pathlib", "shutil", "tempfile", "glob", "sqlite3", "filelock", "pickle", "csv"),
     *("socket", "ssl", "http", "urllib", "requests", "httpx", "aiohttp", "asyncio", "subprocess", "multiprocessing"),

@@ -13,6 +13,8 @@ from ccfw.records import Failure, FailureKind, Message
 from ccfw.settings import ModelConfig
 
 V = TypeVar("V")
+_TRIES = 1000
+"""Keeps the tries of one question apart from the repeats of the question: the ledger tells requests by replicate."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ def build_request(
     seed: int | None,
     schema_name: str | None = None,
     schema: Mapping[str, Any] | None = None,
+    replicate: int = 0,
 ) -> ChatRequest:
     """Build a request that names only the parameters which the model accepts."""
     return ChatRequest(
@@ -41,6 +44,7 @@ def build_request(
         seed=seed if model.accepts.seed else None,
         schema_name=schema_name,
         schema=schema if model.accepts.structured != "none" else None,
+        replicate=replicate,
     )
 
 
@@ -56,14 +60,15 @@ def unusable(reply: ChatReply) -> Failure | None:
 
 
 async def ask(client: ChatClient, request: ChatRequest, read: Callable[[str], V | Failure], tries: int) -> Asked[V]:
-    """Ask until ``read`` gives a value, at most ``tries`` times; a rejected reply goes back with the reason.
+    """Ask until ``read`` gives a value, at most ``tries`` times; each time with the reason of the last refusal.
 
     ``read`` may return a failure or raise ``Refusal``. A call that the provider fails ends the asking.
     """
     failure = Failure(kind=FailureKind.UNPARSED, detail="never asked")
+    again = request
     for number in range(1, tries + 1):
         try:
-            reply = await client.complete(request)
+            reply = await client.complete(again)
         except ProviderError as error:
             return Asked(None, Failure(kind=FailureKind.INFRASTRUCTURE, detail=str(error)), number)
         outcome = _outcome(reply, read)
@@ -72,7 +77,7 @@ async def ask(client: ChatClient, request: ChatRequest, read: Callable[[str], V 
         failure = outcome
         if failure.kind is FailureKind.UNPARSED and reply.finish_reason == "length":
             failure = Failure(kind=FailureKind.TRUNCATED, detail="the reply hit the bound on output tokens")
-        request = _again(request, reply.text, failure)
+        again = _again(request, failure, number)
     return Asked(None, failure, tries)
 
 
@@ -86,11 +91,13 @@ def _outcome(reply: ChatReply, read: Callable[[str], V | Failure]) -> V | Failur
         return Failure(kind=refusal.kind, detail=refusal.detail)
 
 
-def _again(request: ChatRequest, text: str, failure: Failure) -> ChatRequest:
-    reason = f"Your reply was not accepted: {failure.detail}. Send the whole reply again, in the required form only."
-    messages = (
-        *request.messages,
-        Message(role="assistant", content=text.strip() or "(empty)"),
-        Message(role="user", content=reason),
-    )
-    return replace(request, messages=messages)
+def _again(request: ChatRequest, failure: Failure, number: int) -> ChatRequest:
+    """Repeat a request with the reason at its end.
+
+    Nothing of the rejected reply goes back: it may quote text under evaluation, and outside its frame that would
+    be an instruction.
+    """
+    reason = f"An earlier reply was not accepted: {failure.detail}. Send the whole reply, in the required form only."
+    *before, last = request.messages
+    asked = Message(role=last.role, content=f"{last.content}\n\n{reason}")
+    return replace(request, messages=(*before, asked), replicate=request.replicate + number * _TRIES)

@@ -47,6 +47,7 @@ class LitellmClient:
     def __init__(self, model: ModelConfig, api_base: str | None) -> None:
         self.model = model
         self.api_base = api_base
+        _litellm()  # the import takes seconds, which are no call's
 
     async def complete(self, request: ChatRequest) -> ChatReply:
         """Send one request once; raise ``ProviderError`` with what the provider said, secrets removed."""
@@ -76,7 +77,7 @@ class LitellmClient:
         if request.temperature is not None:
             arguments["temperature"] = request.temperature
         if request.seed is not None:
-            arguments["seed"] = request.seed
+            arguments["seed"] = request.seed + request.replicate  # a repeat is to differ
         if request.schema is not None:
             arguments["response_format"] = _response_format(request, model)
         return {key: value for key, value in arguments.items() if value is not None}

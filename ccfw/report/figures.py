@@ -11,6 +11,10 @@ from ccfw.report.tables import HEADINGS, Row
 _SHOWN = ("3h", "helpful", "honest", "harmless", "tdq", "naturalness", "plausibility", "typicality")
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 """Okabe and Ito's palette, which colour-blind readers can tell apart."""
+_ROOM = 0.25
+"""Bars at least so wide have room for their number."""
+_FLOOR = 0.6
+"""Where bars stand: below the scale, so that a mean of 1 still shows."""
 _HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--")
 
 
@@ -27,7 +31,7 @@ def bar_chart(rows: Sequence[Row], level: float, folder: Path) -> list[Path]:
     for index, row in enumerate(rows):
         _bars(axes, row, index, width)
     axes.set_xticks(range(len(_SHOWN)), [HEADINGS[i] for i in range(len(_SHOWN))])
-    axes.set_ylim(1, 5.15)
+    axes.set_ylim(_FLOOR, 5.4)
     axes.set_yticks(range(1, 6))
     axes.set_ylabel("mean score, 1 to 5")
     axes.grid(axis="y", color="#dddddd", linewidth=0.8)
@@ -54,11 +58,11 @@ def _bars(axes: Any, row: Row, index: int, width: float) -> None:
         means.append(interval.mean)
         below.append(interval.mean - interval.low)
         above.append(interval.high - interval.mean)
-    axes.bar(
+    bars = axes.bar(
         places,
-        [mean - 1 for mean in means],
+        [mean - _FLOOR for mean in means],
         width * 0.92,
-        bottom=1,
+        bottom=_FLOOR,
         yerr=[below, above],
         capsize=3,
         color=_COLOURS[index % len(_COLOURS)],
@@ -67,3 +71,6 @@ def _bars(axes: Any, row: Row, index: int, width: float) -> None:
         error_kw={"elinewidth": 1.1, "ecolor": "#222222"},
         label=f"{row.label}, {row.language.value.replace('_', ' ')}, n={row.judged}",
     )
+    if width > _ROOM:
+        labels = [f"{mean:.2f}" for mean in means]
+        axes.bar_label(bars, labels, label_type="center", color="white", fontsize=9, fontweight="bold")

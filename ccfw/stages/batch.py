@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TypeVar
 
@@ -16,6 +17,7 @@ from ccfw.stages.context import StageResult
 from ccfw.store import Output, RecordFile, done_ids, read_records, write_atomically
 
 log = logging.getLogger(__name__)
+_REASONS = 3
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
 
@@ -27,13 +29,13 @@ def run_batch(
     items: Sequence[tuple[str, T]],
     work: Callable[[T], Awaitable[R]],
     *,
-    broken: Callable[[R], bool],
+    broken: Callable[[R], str | None],
     kind: type[R],
     concurrency: int,
 ) -> None:
     """Work on every item whose id is not in the output yet, and count into ``result``.
 
-    A broken record (infrastructure failed) goes to ``failures.jsonl`` and is tried again by the next run;
+    A record that ``broken`` gives a reason for goes to ``failures.jsonl`` and is tried again by the next run;
     everything else is appended to ``records.jsonl``. An interruption keeps what is done and is counted.
     """
     have = done_ids(output.records)
@@ -50,12 +52,13 @@ def run_batch(
         raise _first(group) from None
     finally:
         _keep_failures(output, failures, {key for key, _ in todo}, kind)
+        _tell(result, [reason for record in failures.values() if (reason := broken(record))], output)
 
 
 async def _work_through(
     todo: Sequence[tuple[str, T]],
     work: Callable[[T], Awaitable[R]],
-    broken: Callable[[R], bool],
+    broken: Callable[[R], str | None],
     records: RecordFile,
     failures: dict[str, R],
     result: StageResult,
@@ -66,7 +69,7 @@ async def _work_through(
     async def worker() -> None:
         for key, item in queue:  # one iterator shared by all workers: the queue never outgrows the list
             record = await work(item)
-            if broken(record):
+            if broken(record) is not None:
                 failures[key] = record
                 result.failed += 1
             else:
@@ -78,6 +81,14 @@ async def _work_through(
         async with asyncio.TaskGroup() as group:
             for _ in range(min(concurrency, len(todo))):
                 group.create_task(worker())
+
+
+def _tell(result: StageResult, reasons: Sequence[str], output: Output) -> None:
+    """Say what failed and why, the commonest reasons first; every one is in the file."""
+    for reason, times in Counter(reasons).most_common(_REASONS):
+        log.warning(
+            "stage=%s: %d failed: %s (all in %s)", result.stage, times, reason, output.folder / "failures.jsonl"
+        )
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

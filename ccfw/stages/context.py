@@ -38,6 +38,15 @@ class StageResult:
     meter: Meter = field(default_factory=Meter)
     interrupted: bool = False
 
+    def add(self, part: StageResult) -> None:
+        """Add the counts of a part, and stand where it left its output."""
+        self.out = part.out
+        self.done += part.done
+        self.failed += part.failed
+        self.skipped += part.skipped
+        self.meter.add(part.meter)
+        self.interrupted = part.interrupted
+
     @property
     def status(self) -> Status:
         """``ok``: nothing failed; ``failed``: nothing is there; ``partial``: something between."""
@@ -71,6 +80,7 @@ class Context:
     settings: Settings
     runner: asyncio.Runner
     _clients: dict[tuple[str, int], Client] = field(default_factory=dict)
+    _prompts: dict[str, PromptSet] = field(default_factory=dict)
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -99,8 +109,11 @@ class Context:
         return [(scenario, language) for scenario in self.selection for language in self.settings.language.modes]
 
     def prompts(self, model: ModelConfig) -> PromptSet:
-        """Return the prompts that a model gets."""
-        return PromptSet(resource("prompts"), self.settings.prompt_style(model))
+        """Return the prompts that a model gets, read once a job."""
+        style = self.settings.prompt_style(model)
+        if style not in self._prompts:
+            self._prompts[style] = PromptSet(resource("prompts"), style)
+        return self._prompts[style]
 
     def client(self, model: ModelConfig, meter: Meter) -> Client:
         """Return the stage's client of a model; roles that one model plays share it, with its limits."""
@@ -113,10 +126,18 @@ class Context:
         """Return the output folder of a stage."""
         return Output(Path(self.settings.workspace) / self.settings.dataset.name / stage / fingerprint)
 
-    def manifest(self, result: StageResult, parts: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-        """Return the content of ``manifest.json``: closing line, fingerprint, settings, versions."""
+    def manifest(self, output: Output, result: StageResult, parts: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+        """Return the content of ``manifest.json``: closing line, fingerprint, settings, versions.
+
+        ``paid`` is what every run so far paid for the output; a run that repeats nothing adds nothing.
+        """
+        before = output.read_manifest().get("paid", {"usd": 0.0, "unpriced_calls": 0})
         return {
             **result.closing(),
+            "paid": {
+                "usd": before["usd"] + result.meter.cost,
+                "unpriced_calls": before["unpriced_calls"] + result.meter.unpriced,
+            },
             "fingerprint_of": dict(parts),
             "settings": self.settings.model_dump(mode="json"),
             "versions": {"ccfw": __version__, "python": platform.python_version()} | {n: version(n) for n in _RECORDED},

@@ -8,6 +8,9 @@ Method  one strict call per episode and metric; a reply that cannot be read is a
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,7 @@ from ccfw.errors import RequestError
 from ccfw.llm.asking import ask, build_request
 from ccfw.llm.client import Client, Meter
 from ccfw.prompts import PromptSet
-from ccfw.records import Episode, FailureKind, Judgement, Metric, Scenario
+from ccfw.records import Episode, Failure, FailureKind, Judgement, Metric, Scenario
 from ccfw.rubric import Breadth, Verdict, read_verdict, reply_schema
 from ccfw.seed_id import episode_id
 from ccfw.settings import ModelConfig, Settings
@@ -25,6 +28,8 @@ from ccfw.stages.batch import run_batch
 from ccfw.stages.context import Context, StageResult
 from ccfw.store import Output, done_ids, fingerprint, read_records
 from ccfw.views import judge_view
+
+log = logging.getLogger(__name__)
 
 NAME = "evaluate"
 PARSER = 1
@@ -51,19 +56,21 @@ def comparable(content: dict[str, Any]) -> str:
 
 def run(context: Context) -> StageResult:
     """Judge what is not judged yet, member by member."""
+    return by_member(NAME, context, _run_member)
+
+
+def by_member(
+    name: str, context: Context, run_member: Callable[[Context, ModelConfig, list[Episode]], StageResult]
+) -> StageResult:
+    """Run a stage for each member of the judge over the stored episodes and sum up what came of it."""
     episodes = stored_episodes(context)
-    members = list(context.settings.judge.members.values())
-    total = StageResult(NAME, Path())
-    for member in members:
-        result = _run_member(context, member, episodes)
-        total.out = result.out if len(members) == 1 else result.out.parent
-        total.done += result.done
-        total.failed += result.failed
-        total.skipped += result.skipped
-        total.meter.add(result.meter)
-        total.interrupted = result.interrupted
-        if result.interrupted:
+    total = StageResult(name, Path())
+    for member in context.settings.judge.members.values():
+        total.add(run_member(context, member, episodes))
+        if total.interrupted:
             break
+    if len(context.settings.judge.members) > 1:
+        total.out = total.out.parent
     return total
 
 
@@ -87,14 +94,37 @@ def _run_member(context: Context, member: ModelConfig, episodes: list[Episode]) 
                 result,
                 items,
                 bench.judge,
-                broken=lambda j: j.failure is not None and j.failure.kind is FailureKind.INFRASTRUCTURE,
+                broken=_broken,
                 kind=Judgement,
                 concurrency=member.max_in_flight,
             )
         finally:
+            _count_unscored(result, output, {key for key, _ in items})
             about = {"member": member.name, "model": context.settings.model.name, "label": context.settings.model.label}
-            output.write_manifest(context.manifest(result, content, comparable=comparable(content), **about))
+            output.write_manifest(context.manifest(output, result, content, comparable=comparable(content), **about))
     return result
+
+
+def _broken(judgement: Judgement) -> str | None:
+    failure = judgement.failure
+    return failure.detail if failure and failure.kind is FailureKind.INFRASTRUCTURE else None
+
+
+def _count_unscored(result: StageResult, output: Output, wanted: set[str]) -> None:
+    stored = [j for j in read_records(output.records, Judgement) if j.judgement_id in wanted]
+    tell_unscored(result, [j.failure for j in stored], "judgements")
+
+
+def tell_unscored(result: StageResult, failures: Sequence[Failure | None], noun: str) -> None:
+    """Say how many results hold no score, and why; a judge whose every result is one has failed."""
+    kinds = Counter(failure.kind.value for failure in failures if failure is not None)
+    if not kinds:
+        return
+    reasons = ", ".join(f"{kind} {times}" for kind, times in kinds.most_common())
+    log.warning("stage=%s: %d of %d %s hold no score: %s", result.stage, kinds.total(), len(failures), noun, reasons)
+    if kinds.total() == len(failures):
+        result.failed += result.done + result.skipped
+        result.done = result.skipped = 0
 
 
 def plan(context: Context) -> tuple[int, int]:

@@ -7,7 +7,6 @@ Writes  ``report/<fingerprint>/``: ``table.md``, ``table.csv``, ``chart.png``, `
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +54,7 @@ def run(context: Context) -> StageResult:
     own = found[settings.model.name]
     with output:
         written = _write(context, output.folder, rows, own)
-        manifest = context.manifest(result, content, models=sorted(found))
+        manifest = context.manifest(output, result, content, models=sorted(found))
         output.write_manifest(manifest)
     _show(context, output.folder, rows)
     _track(
@@ -181,6 +180,8 @@ def _track(context: Context, rows: list[Row], content: Mapping[str, Any], files:
 
 
 def _cost(outputs: list[Output]) -> str:
-    """Return what the episodes and judgements cost in the runs that paid for them, as far as it is known."""
-    costs = [json.dumps(output.read_manifest().get("cost", "unknown")).strip('"') for output in outputs]
-    return "unknown" if "unknown" in costs else f"{sum(map(float, costs)):.4f}"
+    """Return what the runs that made the episodes and judgements paid for them, as far as it is known."""
+    paid = [output.read_manifest().get("paid") for output in outputs]
+    if any(part is None or part["unpriced_calls"] for part in paid):
+        return "unknown"
+    return f"{sum(part['usd'] for part in paid if part):.4f}"

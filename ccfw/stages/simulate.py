@@ -19,12 +19,21 @@ from ccfw.llm.asking import ask, build_request, unusable
 from ccfw.llm.client import Client
 from ccfw.parsing import CORE_SIMULATOR_KEYS, SIMULATOR_KEYS, SimulatorReply, read_simulator, visible
 from ccfw.prompts import PromptSet
-from ccfw.records import Decision, Episode, FailureKind, LanguageMode, Message, Scenario, SimulationMode
+from ccfw.records import (
+    Decision,
+    Episode,
+    FailureKind,
+    LanguageMode,
+    Message,
+    Scenario,
+    SimulationMode,
+    TerminationReason,
+)
 from ccfw.seed_id import episode_id
 from ccfw.settings import ModelConfig, Settings
 from ccfw.stages.batch import run_batch
 from ccfw.stages.context import Context, StageResult
-from ccfw.store import fingerprint
+from ccfw.store import Output, done_ids, fingerprint, read_records
 from ccfw.views import AssistantView, GoldView, SimulatorView, chat_lines, view_fields
 
 NAME = "simulate"
@@ -61,8 +70,10 @@ def run(context: Context) -> StageResult:
         assistant_prompts=context.prompts(settings.model),
         simulator_prompts=context.prompts(settings.simulator),
     )
-    items = [(episode_id(s.seed.seed_id, language), (s, language)) for s, language in context.planned]
     with output:
+        attempts = _attempts(output)
+        planned = [(episode_id(s.seed.seed_id, language), s, language) for s, language in context.planned]
+        items = [(key, (scenario, language, attempts.get(key, 0))) for key, scenario, language in planned]
         try:
             run_batch(
                 context.runner,
@@ -70,19 +81,17 @@ def run(context: Context) -> StageResult:
                 result,
                 items,
                 cast.hold,
-                broken=lambda episode: episode.termination_reason.is_infrastructure,
+                broken=_broken,
                 kind=Episode,
                 concurrency=settings.model.max_in_flight,
             )
         finally:
-            output.write_manifest(context.manifest(result, content))
+            output.write_manifest(context.manifest(output, result, content))
     return result
 
 
 def plan(context: Context) -> tuple[int, int]:
     """Return the least and the most calls that the stage would make, given what is stored."""
-    from ccfw.store import done_ids
-
     caps, tries = context.settings.simulation.caps, context.settings.simulation.tries
     have = done_ids(context.output(NAME, fingerprint(parts(context))).records)
     least = most = 0
@@ -95,6 +104,22 @@ def plan(context: Context) -> tuple[int, int]:
     return least, most
 
 
+def _broken(episode: Episode) -> str | None:
+    return episode.error or "unknown" if episode.termination_reason.is_infrastructure else None
+
+
+def _attempts(output: Output) -> dict[str, int]:
+    """Return which attempt is next for each dialogue that broke before.
+
+    A simulator that broke its form would do so again from the ledger's replies, so its next attempt asks anew; a
+    provider's failure left nothing in the ledger, so the same attempt goes on where it stopped.
+    """
+    return {
+        e.episode_id: e.attempt + (e.termination_reason is TerminationReason.SIMULATOR_ERROR)
+        for e in read_records(output.folder / "failures.jsonl", Episode)
+    }
+
+
 @dataclass(frozen=True)
 class Cast:
     """The two speakers with their prompts."""
@@ -105,21 +130,21 @@ class Cast:
     assistant_prompts: PromptSet
     simulator_prompts: PromptSet
 
-    async def hold(self, item: tuple[Scenario, LanguageMode]) -> Episode:
+    async def hold(self, item: tuple[Scenario, LanguageMode, int]) -> Episode:
         """Hold one dialogue; whatever breaks ends as an episode that says so."""
-        scenario, language = item
+        scenario, language, attempt = item
         settings = self.settings
         dialogue = converse(scenario, language, settings.mode.name, **settings.simulation.caps.model_dump())
         view = next(dialogue)
         while True:
-            answer = await self._answer(view)
+            answer = await self._answer(view, attempt)
             try:
                 view = dialogue.send(answer)
             except StopIteration as end:
-                return _episode(scenario, language, settings, end.value)
+                return _episode(scenario, language, settings, end.value, attempt)
 
-    async def _answer(self, view: View) -> Answer:
-        return await (self._move(view) if isinstance(view, SimulatorView) else self._reply(view))
+    async def _answer(self, view: View, attempt: int) -> Answer:
+        return await (self._move(view, attempt) if isinstance(view, SimulatorView) else self._reply(view))
 
     async def _reply(self, view: AssistantView | GoldView) -> Answer:
         settings = self.settings
@@ -138,7 +163,7 @@ class Cast:
             return Broken(f"{fault.kind.value}: {fault.detail}; raise model.max_output_tokens")
         return Reply(visible(reply.text))
 
-    async def _move(self, view: SimulatorView) -> Answer:
+    async def _move(self, view: SimulatorView, attempt: int) -> Answer:
         settings = self.settings
         model = settings.simulator
         protocol = reply_protocol(settings, model)
@@ -150,6 +175,7 @@ class Cast:
             seed=settings.seed,
             schema_name="simulator" if protocol == "json" else None,
             schema=simulator_schema(keys) if protocol == "json" else None,
+            replicate=attempt,
         )
         asked = await ask(
             self.simulator, request, lambda text: read_simulator(text, protocol, keys), settings.simulation.tries
@@ -190,7 +216,9 @@ def simulator_schema(keys: tuple[str, ...]) -> Mapping[str, Any]:
     return {"type": "object", "properties": properties, "required": list(keys), "additionalProperties": False}
 
 
-def _episode(scenario: Scenario, language: LanguageMode, settings: Settings, transcript: Transcript) -> Episode:
+def _episode(
+    scenario: Scenario, language: LanguageMode, settings: Settings, transcript: Transcript, attempt: int
+) -> Episode:
     template = scenario.blueprint.scenario_instantiation.parent_template
     return Episode(
         episode_id=episode_id(scenario.seed.seed_id, language),
@@ -208,4 +236,5 @@ def _episode(scenario: Scenario, language: LanguageMode, settings: Settings, tra
         shard_outcomes=transcript.shard_outcomes,
         turns=transcript.turns,
         simulator_retries=transcript.simulator_retries,
+        attempt=attempt,
     )

@@ -37,7 +37,9 @@ def case(name: str, arguments: list[str], *lines: str) -> Any:
 @pytest.mark.parametrize(
     ("arguments", "lines"),
     [
-        case("stage", ["stage=foo"], "stage=foo: no such option; options: evaluate, pipeline, report, simulate"),
+        case(
+            "stage", ["stage=foo"], "stage=foo: no such option; options: attack, evaluate, pipeline, report, simulate"
+        ),
         case("model", ["model=smolm2"], f"model=smolm2: no such option (did you mean smollm2?); options: {MODELS}"),
         case("judge", ["judge=nobody"], f"judge=nobody: no such option; options: {JUDGES}"),
         case("simulator", ["model@simulator=nobody"], f"model@simulator=nobody: no such option; options: {MODELS}"),
@@ -48,7 +50,7 @@ def case(name: str, arguments: list[str], *lines: str) -> Any:
         case(
             "several-options-and-keys",
             ["stage=foo", "language=klingon", "zzz=1"],
-            "stage=foo: no such option; options: evaluate, pipeline, report, simulate",
+            "stage=foo: no such option; options: attack, evaluate, pipeline, report, simulate",
             "language=klingon: no such option; options: both, english, native",
             "zzz: no such setting",
         ),
@@ -68,7 +70,7 @@ def case(name: str, arguments: list[str], *lines: str) -> Any:
         case(
             "options-and-values-together",
             ["stage=foo", "limit=-1"],
-            "stage=foo: no such option; options: evaluate, pipeline, report, simulate",
+            "stage=foo: no such option; options: attack, evaluate, pipeline, report, simulate",
             "limit=-1: input should be greater than 0",
         ),
         case("path-not-given", ["dataset=files"], "dataset.path: must be given, as in dataset.path=…"),

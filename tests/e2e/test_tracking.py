@@ -161,7 +161,7 @@ def test_a_second_run_logs_nothing_twice(tracked: Tracked) -> None:
 def test_the_cost_logged_is_what_the_results_cost_whoever_paid(tracked: Tracked) -> None:
     paid = float(tracked.blocked.closings["pipeline"]["cost"])
     assert paid > 0
-    assert [run.metrics["cost_usd"] for run in tracked.runs] == pytest.approx([paid, paid], abs=1e-4)
+    assert [run.metrics["job_cost_usd"] for run in tracked.runs] == pytest.approx([paid, paid], abs=1e-4)
 
 
 def test_a_database_that_cannot_be_costs_one_warning_line_and_not_the_job(tracked: Tracked) -> None:

@@ -129,7 +129,7 @@ class FakeProvider(TrafficLog):
     def _ask(self, request: FakeRequest) -> FakeReply | Fault:
         try:
             answer = self.script(request)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 raised again when the server closes
             self._mistakes.append(error)
             return Fault(Kind.STATUS, 500)
         return FakeReply(answer) if isinstance(answer, str) else answer

@@ -31,9 +31,11 @@ def asking(text: str = "How do I refuse politely?", **more: Any) -> dict[str, An
 
 
 async def post(provider: FakeProvider, body: Any) -> Answer:
-    async with aiohttp.ClientSession(headers=HEADERS) as session:
-        async with session.post(f"{provider.base_url}/chat/completions", json=body) as response:
-            return response.status, dict(response.headers), await response.text()
+    async with (
+        aiohttp.ClientSession(headers=HEADERS) as session,
+        session.post(f"{provider.base_url}/chat/completions", json=body) as response,
+    ):
+        return response.status, dict(response.headers), await response.text()
 
 
 def ask(provider: FakeProvider, body: Any = None) -> Answer:

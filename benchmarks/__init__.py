@@ -1,0 +1,1 @@
+"""Measurements of the program against its bars."""

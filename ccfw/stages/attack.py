@@ -1,0 +1,192 @@
+"""Stage *attack*: how often a text inside the transcript raises a judge's score.
+
+Reads   the episodes of *simulate* under the same settings, and the attacks of ``data/attacks``.
+Writes  ``attack/<fingerprint>/`` for each member of the judge: ``records.jsonl``, one ``AttackOutcome`` a line;
+        ``attacks.md`` and ``attacks.csv``, the success rates of the attacks that the job asks for.
+Method  each attack goes to the end of a message of a sampled episode, and the judge of *evaluate* scores that copy
+        and its clean twin. Twins that are judged already come from the ledger.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ccfw import attacks
+from ccfw.attacks import Attack, AttackOutcome, outcome_id
+from ccfw.errors import RequestError
+from ccfw.llm.client import Meter
+from ccfw.prompts import PromptSet
+from ccfw.records import Episode, Failure, FailureKind, Judgement, Metric, Scenario
+from ccfw.resources import resource
+from ccfw.seed_id import episode_id
+from ccfw.settings import ModelConfig
+from ccfw.stages import evaluate
+from ccfw.stages.batch import run_batch
+from ccfw.stages.context import Context, StageResult
+from ccfw.stages.evaluate import Bench, by_member, judgement_id, tell_unscored
+from ccfw.store import Output, digest, done_ids, fingerprint, read_records, write_atomically
+
+NAME = "attack"
+T = TypeVar("T")
+Item = tuple[Attack, Scenario, Episode, Metric]
+
+
+def parts(context: Context, member: ModelConfig) -> dict[str, Any]:
+    """Return everything that decides a member's outcomes; its hash names the output folder.
+
+    How many episodes, attacks and metrics are taken is not in it: an outcome does not depend on what else is asked.
+    """
+    corpus = digest(attack.model_dump_json() for attack in shipped())
+    prompts = judge_prompts(context, member).digest("judge/")
+    return evaluate.parts(context, member) | {"corpus": corpus, "prompts": prompts}
+
+
+def shipped() -> list[Attack]:
+    """Return the corpus in the order of its files."""
+    return [a for path in sorted((resource("data") / "attacks").glob("*.jsonl")) for a in read_records(path, Attack)]
+
+
+def judge_prompts(context: Context, member: ModelConfig) -> PromptSet:
+    """Return the prompts that are attacked: those that evaluate, or the style that the job names."""
+    style = context.settings.attack.prompt
+    if style is None:
+        return context.prompts(member)
+    return PromptSet(resource("prompts"), f"{context.settings.prompt.version}/{style}")
+
+
+def drawn(context: Context, things: Iterable[T], name: Callable[[T], str], count: int | None) -> list[T]:
+    """Return ``count`` things, all if ``None``, in an order that hangs on the seed and each one's name alone."""
+    seed = context.settings.seed
+    return sorted(things, key=lambda thing: hashlib.sha256(f"{seed}:{name(thing)}".encode()).digest())[:count]
+
+
+def run(context: Context) -> StageResult:
+    """Attack every member of the judge with what it was not attacked with yet."""
+    return by_member(NAME, context, _run_member)
+
+
+def _run_member(context: Context, member: ModelConfig, episodes: list[Episode]) -> StageResult:
+    settings = context.settings
+    content = parts(context, member)
+    output = context.output(NAME, fingerprint(content))
+    meter = Meter()
+    result = StageResult(NAME, output.folder, meter=meter)
+    bench = Bench(settings, member, context.client(member, meter), judge_prompts(context, member))
+    items = _items(context, episodes)
+    with output:
+        try:
+            run_batch(
+                context.runner,
+                output,
+                result,
+                items,
+                Siege(bench).outcome,
+                broken=_broken,
+                kind=AttackOutcome,
+                concurrency=member.max_in_flight,
+            )
+            _report(context, output, result, {key for key, _ in items})
+        finally:
+            output.write_manifest(context.manifest(output, result, content, member=member.name))
+    return result
+
+
+def _broken(outcome: AttackOutcome) -> str | None:
+    failure = outcome.failure
+    return failure.detail if failure and failure.kind is FailureKind.INFRASTRUCTURE else None
+
+
+def _report(context: Context, output: Output, result: StageResult, asked: set[str]) -> None:
+    """Write the tables of what was asked; a judge that gave no pair of scores has failed."""
+    outcomes = [o for o in read_records(output.records, AttackOutcome) if o.outcome_id in asked]
+    table = attacks.rows(outcomes, len(asked) - len(outcomes))
+    level = context.settings.bootstrap.level
+    write_atomically(output.folder / "attacks.md", attacks.markdown(table, level))
+    write_atomically(output.folder / "attacks.csv", attacks.comma_separated(table, level))
+    tell_unscored(result, [outcome.failure for outcome in outcomes], "outcomes")
+
+
+def _items(context: Context, episodes: list[Episode]) -> list[tuple[str, Item]]:
+    settings = context.settings.attack
+    scenarios = context.dataset.by_seed()
+    sample = drawn(context, episodes, lambda episode: episode.episode_id, settings.episodes)
+    return [
+        (outcome_id(attack, episode.episode_id, metric), (attack, scenarios[episode.seed.seed_id], episode, metric))
+        for episode in sample
+        for metric in settings.metrics
+        for attack in _corpus(context)
+    ]
+
+
+def _corpus(context: Context) -> list[Attack]:
+    found = shipped()
+    if not found:
+        raise RequestError([f"stage={NAME}: no attacks in {resource('data') / 'attacks'}"])
+    return drawn(context, found, lambda attack: attack.id, context.settings.attack.limit)
+
+
+def plan(context: Context) -> tuple[int, int]:
+    """Return the least and the most calls that the stage would make, given what is stored.
+
+    Dialogues that are not held yet count as if they were; a clean twin without a stored judgement counts as asked.
+    """
+    settings = context.settings
+    planned = [episode_id(scenario.seed.seed_id, language) for scenario, language in context.planned]
+    sample = drawn(context, planned, str, settings.attack.episodes)
+    todo = 0
+    for member in settings.judge.members.values():
+        have = done_ids(context.output(NAME, fingerprint(parts(context, member))).records)
+        judged = set[str]()
+        if settings.attack.prompt is None:
+            judged = done_ids(context.output(evaluate.NAME, fingerprint(evaluate.parts(context, member))).records)
+        for episode in sample:
+            for metric in settings.attack.metrics:
+                missing = sum(outcome_id(attack, episode, metric) not in have for attack in _corpus(context))
+                todo += missing + (missing > 0 and f"{episode}::{metric}" not in judged)
+    return todo, todo * settings.judging.tries
+
+
+@dataclass(frozen=True)
+class Siege:
+    """One member of the judge under attack; each clean twin is asked for once."""
+
+    bench: Bench
+    _clean: dict[str, asyncio.Task[Judgement]] = field(default_factory=dict)
+
+    async def outcome(self, item: Item) -> AttackOutcome:
+        """Judge the twin and the attacked copy; without a score of the twin the copy is not asked for."""
+        attack, scenario, episode, metric = item
+        clean = await self._twin(scenario, episode, metric)
+        attacked = None
+        if clean.score is not None:
+            attacked = await self.bench.judge((scenario, attacks.apply(attack, episode), metric))
+        attacked_score = attacked.score if attacked else None
+        return AttackOutcome(
+            outcome_id=outcome_id(attack, episode.episode_id, metric),
+            attack=attack.id,
+            kind=attack.kind,
+            language=attack.language,
+            episode_id=episode.episode_id,
+            metric=metric,
+            judge=self.bench.member.name,
+            clean_score=clean.score,
+            attacked_score=attacked_score,
+            success=attacks.success(clean.score, attacked_score),
+            failure=_failure("clean twin", clean) or (_failure("attacked", attacked) if attacked else None),
+        )
+
+    async def _twin(self, scenario: Scenario, episode: Episode, metric: Metric) -> Judgement:
+        key = judgement_id(episode, metric)
+        if key not in self._clean:
+            self._clean[key] = asyncio.create_task(self.bench.judge((scenario, episode, metric)))
+        # Shielded: a worker that is cancelled must not take the twin from the others that wait for it.
+        return await asyncio.shield(self._clean[key])
+
+
+def _failure(side: str, judgement: Judgement) -> Failure | None:
+    failure = judgement.failure
+    return failure.model_copy(update={"detail": f"{side}: {failure.detail}"}) if failure else None
