@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from ccfw.errors import RequestError
-from ccfw.records import Scenario, Tier
+from ccfw.records import Scenario
 from ccfw.resources import resource
 from ccfw.settings import DatasetConfig
 
@@ -95,13 +95,3 @@ def _faults(where: str, error: ValidationError) -> list[str]:
         )
         lines.append(f"{where}: {field}: {fault['msg']}{given}")
     return lines
-
-
-def select(dataset: Dataset, tiers: Sequence[Tier], limit: int | None, seed: int) -> tuple[Scenario, ...]:
-    """Return the scenarios of the given tiers in a seeded order, at most ``limit`` of them.
-
-    The order is a hash of seed and id: it does not depend on what else the dataset holds.
-    """
-    chosen = [s for s in dataset.scenarios if s.seed.challenge_config.challenge_type in tiers]
-    chosen.sort(key=lambda s: hashlib.sha256(f"{seed}:{s.seed.seed_id}".encode()).digest())
-    return tuple(chosen[:limit])

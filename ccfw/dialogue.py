@@ -46,6 +46,8 @@ class Move(NamedTuple):
     message: str
     thinking: str
     retries: int
+    faults: tuple[str, ...] = ()
+    """Names of the checks that the message fails."""
 
 
 Answer = Reply | Move | Broken
@@ -67,6 +69,8 @@ class _State:
     """What the loop keeps between turns."""
 
     message: str
+    faults: tuple[str, ...] = ()
+    """Those of ``message``."""
     index: int = 0
     turns: list[Turn] = field(default_factory=list)
     retries: int = 0
@@ -104,11 +108,11 @@ def converse(
         reply = yield gold_view(scenario, shard, asked) if mode is SimulationMode.GOLD else assistant_view(asked)
         if not isinstance(reply, Reply):
             return _end(state, shards, TerminationReason.ASSISTANT_ERROR, _detail(reply))
-        state.turns.append(_turn(shard, state.message, reply.text, None))
+        state.turns.append(_turn(shard, state, reply.text, None))
         move = yield simulator_view(scenario, shard, following, state.history(), language)
         if not isinstance(move, Move):
             return _end(state, shards, TerminationReason.SIMULATOR_ERROR, _detail(move))
-        state.turns[-1] = _turn(shard, state.message, reply.text, move)
+        state.turns[-1] = _turn(shard, state, reply.text, move)
         state.retries += move.retries
         if move.decision is Decision.ADVANCE_NEXT:
             state.index += 1
@@ -118,13 +122,14 @@ def converse(
             return _end(state, shards, TerminationReason.TURN_CAP, None)
         if move.decision is Decision.CONTINUE_CURRENT and state.in_shard(shard) >= turns_per_shard:
             return _end(state, shards, TerminationReason.SHARD_CAP, None)
-        state.message = move.message
+        state.message, state.faults = move.message, move.faults
 
 
-def _turn(shard: Shard, user: str, assistant: str, move: Move | None) -> Turn:
+def _turn(shard: Shard, state: _State, assistant: str, move: Move | None) -> Turn:
     return Turn(
         shard_id=shard.shard_id,
-        user=user,
+        user=state.message,
+        faults=state.faults,
         assistant=assistant,
         decision=move.decision if move else None,
         thinking=move.thinking if move else "",

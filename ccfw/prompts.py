@@ -8,7 +8,7 @@ that the role's view lacks is an error, so a prompt cannot reach for what its ro
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -36,11 +36,12 @@ class PromptSet:
         import jinja2
 
         environment = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(self.folder),
+            loader=jinja2.FileSystemLoader([self.folder, self.folder.parent]),
             undefined=jinja2.StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
             auto_reload=False,
+            keep_trailing_newline=True,  # else what follows an include is glued to its last line
             autoescape=False,  # noqa: S701 plain text for a model; untrusted text is framed by its view
         )
         environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
@@ -67,16 +68,33 @@ class PromptSet:
             raise PromptError(f"prompts/{self.style}/{role}.*.md.j2: no such file")
         return tuple(messages)
 
+    def has(self, role: str) -> bool:
+        """Return whether the style has a prompt of the role."""
+        return (self.folder / f"{role}.user.md.j2").is_file()
+
     def digest(self, prefix: str) -> str:
-        """Return the hash of every file whose path under the style starts with ``prefix``."""
-        if prefix in self._digests:
-            return self._digests[prefix]
-        sha = hashlib.sha256()
-        for path in sorted(self.folder.rglob("*.md.j2")):
-            name = path.relative_to(self.folder).as_posix()
-            if name.startswith(prefix):
-                sha.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
-        return self._digests.setdefault(prefix, sha.hexdigest()[:16])
+        """Return the hash of every file whose path under the style starts with ``prefix``, and of all they include."""
+        if prefix not in self._digests:
+            names = {path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.md.j2")}
+            sha = hashlib.sha256()
+            for name, source in sorted(self._sources(name for name in names if name.startswith(prefix)).items()):
+                sha.update(f"{name}\0{source}\0".encode())
+            self._digests[prefix] = sha.hexdigest()[:16]
+        return self._digests[prefix]
+
+    def _sources(self, names: Iterable[str]) -> dict[str, str]:
+        import jinja2.meta
+
+        sources: dict[str, str] = {}
+        todo = list(names)
+        while todo:
+            name = todo.pop()
+            if name in sources:
+                continue
+            sources[name] = self._environment.loader.get_source(self._environment, name)[0]
+            found = jinja2.meta.find_referenced_templates(self._environment.parse(sources[name]))
+            todo += [other for other in found if other is not None]
+        return sources
 
 
 def _messages(part: str, text: str) -> list[Message]:

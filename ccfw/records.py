@@ -316,6 +316,8 @@ class Turn(Record):
 
     shard_id: int
     user: str
+    faults: tuple[str, ...]
+    """Names of the checks that the user's message fails (``ccfw.checks.turns``)."""
     assistant: str
     decision: Decision | None
     """What the simulator decided after reading the reply; ``None`` when it was never asked."""
@@ -368,6 +370,7 @@ class FailureKind(StrEnum):
     OUT_OF_RANGE = "out_of_range"
     INCOMPLETE = "incomplete"
     INCONSISTENT = "inconsistent"
+    OUT_OF_ROLE = "out_of_role"
     REFUSED = "refused"
     TRUNCATED = "truncated"
     EMPTY = "empty"

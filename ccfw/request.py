@@ -180,7 +180,7 @@ class _Check:
         if not override.is_sweep_override():
             return [text]
         if not self.request.multirun:
-            self.problems.append(f"{text}: a sweep needs -m: python -m ccfw -m …")
+            self.problems.append(f"{text}: several values are a sweep and need -m; a list is '{_as_list(text)}'")
         key = override.get_key_element()
         try:
             return [f"{key}={value}" for value in override.sweep_string_iterator()]
@@ -251,6 +251,11 @@ def _keys(config: DictConfig, prefix: str = "") -> list[str]:
 def _close(name: str, options: Sequence[str]) -> str:
     close = difflib.get_close_matches(name, options, n=1, cutoff=0.6)
     return f" (did you mean {close[0]}?)" if close else ""
+
+
+def _as_list(text: str) -> str:
+    key, _, values = text.partition("=")
+    return f"{key}=[{values}]"
 
 
 def _listed(options: Sequence[str]) -> str:

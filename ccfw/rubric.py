@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -134,6 +135,12 @@ def _object(properties: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any
     return {"type": "object", "properties": properties, "required": list(names), "additionalProperties": False}
 
 
+def joint_schema(views: Mapping[Metric, JudgeView], breadth: Breadth) -> dict[str, Any]:
+    """Return the JSON schema of one reply for several metrics: an object of theirs, by metric."""
+    names = tuple(metric.value for metric in views)
+    return _object({metric.value: reply_schema(view, breadth) for metric, view in views.items()}, names)
+
+
 def _property(rubric: Rubric, name: str, view: JudgeView, breadth: Breadth) -> dict[str, Any]:
     if name == rubric.score_field:
         return {"type": "integer", "enum": [1, 2, 3, 4, 5]}
@@ -171,16 +178,34 @@ def read_verdict(text: str, view: JudgeView, breadth: Breadth) -> Verdict | Fail
     Nothing is guessed: a reply that breaks a rule is a typed failure, never a default score. What a failure says
     names the rule and never repeats the reply, which may quote an attack and is asked for again with it.
     """
-    rubric = RUBRICS[view.metric]
     try:
-        reply = json_object(text)
-        _complete(reply, rubric.fields(breadth))
-        score = _score(reply, rubric)
-        texts = {name: _list(reply, name, rubric, view) for name in reply if isinstance(reply[name], list)}
-        _choices(reply, rubric, view.metric, score)
-        reasoning = _text(reply, "reasoning")
+        return _verdict(json_object(text), view, breadth)
     except Refusal as refusal:
         return Failure(kind=refusal.kind, detail=refusal.detail)
+
+
+def read_joint(text: str, view: JudgeView, breadth: Breadth) -> Verdict | Failure:
+    """Read one metric's part of a joint reply as strictly; the other parts neither help nor harm it."""
+    try:
+        return _verdict(_part(json_object(text), view.metric), view, breadth)
+    except Refusal as refusal:
+        return Failure(kind=refusal.kind, detail=refusal.detail)
+
+
+def _part(reply: dict[str, Any], metric: Metric) -> dict[str, Any]:
+    part = reply.get(metric.value)
+    if not isinstance(part, dict):
+        raise Refusal(FailureKind.INCOMPLETE, f"no object under {metric.value}")
+    return part
+
+
+def _verdict(reply: dict[str, Any], view: JudgeView, breadth: Breadth) -> Verdict:
+    rubric = RUBRICS[view.metric]
+    _complete(reply, rubric.fields(breadth))
+    score = _score(reply, rubric)
+    texts = {name: _list(reply, name, rubric, view) for name in reply if isinstance(reply[name], list)}
+    _choices(reply, rubric, view.metric, score)
+    reasoning = _text(reply, "reasoning")
     own = {"reasoning", rubric.score_field, "tripwires_triggered", "taboos_violated"}
     return Verdict(
         score=score,

@@ -7,11 +7,31 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    StringConstraints,
+    model_validator,
+)
 
 from ccfw.records import LanguageMode, Metric, SimulationMode, Tier
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_]+$")]
+
+
+def _listed(value: Any) -> Any:
+    """Read one value, several, or none as a list."""
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str | int) else value
+
+
+Values = Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...], BeforeValidator(_listed)]
+"""What a selection admits; empty admits everything."""
 
 
 class Node(BaseModel):
@@ -157,6 +177,9 @@ class SimulationConfig(Node):
 class JudgingConfig(Node):
     """How judgements are asked for."""
 
+    batch: PositiveInt
+    """Episodes between two looks at the intervals, when ``precision`` is set."""
+
     tries: PositiveInt
     temperature: float | None
 
@@ -221,6 +244,16 @@ class Settings(Node):
     tracking: TrackingConfig
     workspace: str
     seed: int
+    region: Values
+    identity: Values
+    domain: Values
+    subdomain: Values
+    age: Values
+    gender: Values
+    split: Values
+    ids: Values
+    precision: Annotated[float, Field(gt=0)] | None
+    """Full width that every interval must come down to before judging stops; ``None`` judges everything."""
     limit: PositiveInt | None
     dry_run: bool
 

@@ -21,6 +21,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ccfw.records import Episode, LanguageMode, Message, Metric, Persona, Scenario, Shard, Turn
+from ccfw.seed_id import episode_id
+from ccfw.styles import directive, speech_guidance
 
 REGION_NAMES = {
     "SG": "Singapore",
@@ -74,6 +76,10 @@ class SimulatorView:
     scenario_summary: str
     background: str
     style: str
+    """Register of the shard, as its author set it."""
+    directive: str
+    """How to write this one message, so that users do not share one voice."""
+    speech: str
     language: str
     region: str
     intent: Intent
@@ -163,6 +169,8 @@ def simulator_view(
         scenario_summary=blueprint.scenario_instantiation.instantiated_summary.global_english,
         background=blueprint.user_private_context.background,
         style=shard.user_instruction.linguistic_directive.for_mode(language),
+        directive=directive(episode_id(scenario.seed.seed_id, language), len(history) // 2).text,
+        speech=speech_guidance(persona.region),
         language=persona.native_language if language is LanguageMode.NATIVE else "English",
         region=REGION_NAMES[persona.region],
         intent=_intent(shard),

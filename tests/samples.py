@@ -125,7 +125,7 @@ def chat_request(text: str = "hi", /, **changes: Any) -> ChatRequest:
 
 
 def turn(user: str = "hi", assistant: str = "hello", shard_id: int = 1) -> Turn:
-    return Turn(shard_id=shard_id, user=user, assistant=assistant, decision=None, thinking="")
+    return Turn(shard_id=shard_id, user=user, faults=(), assistant=assistant, decision=None, thinking="")
 
 
 def episode_of(scenario: Scenario, turns: tuple[Turn, ...] = (turn(),), **changes: Any) -> Episode:

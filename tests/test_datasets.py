@@ -8,16 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from ccfw.datasets import Dataset, load, scenario_digest, select
+from ccfw.datasets import Dataset, load, scenario_digest
 from ccfw.errors import RequestError
-from ccfw.records import Scenario, Tier
+from ccfw.records import Scenario
 from ccfw.settings import DatasetConfig
 from tests.samples import SEED, STARTER, put, raw_scenario, scenario_of
 
-EVERY_TIER = tuple(Tier)
 STARTERS = load(DatasetConfig(name="starter", path=None))
 
 
@@ -122,26 +119,3 @@ def test_more_faults_than_can_be_read_are_counted(tmp_path: Path) -> None:
     assert len(found) == 21
     assert found[0] == f"{path}:1: Blueprint: Field required"
     assert found[-1] == "… and 6 more"
-
-
-def test_only_the_tiers_asked_for_are_taken() -> None:
-    taken = select(STARTERS, (Tier.NORMATIVE,), None, 0)
-    assert {scenario.seed.seed_id for scenario in taken} == {path.stem for path in STARTER.glob("*__TRAP__NORM*.json")}
-
-
-@pytest.mark.parametrize("limit", [1, 3, 12, 100], ids=str)
-def test_a_limit_takes_the_head_of_the_whole_order(limit: int) -> None:
-    assert select(STARTERS, EVERY_TIER, limit, 7) == select(STARTERS, EVERY_TIER, None, 7)[:limit]
-
-
-@given(st.sets(st.sampled_from(range(len(STARTERS.scenarios)))), st.integers(0, 5))
-def test_the_order_does_not_depend_on_what_else_is_there(kept: set[int], seed: int) -> None:
-    part = Dataset("part", tuple(STARTERS.scenarios[i] for i in sorted(kept)), "")
-    whole = [s for s in select(STARTERS, EVERY_TIER, None, seed) if s in part.scenarios]
-    assert list(select(part, EVERY_TIER, None, seed)) == whole
-
-
-def test_another_seed_is_another_order() -> None:
-    orders = {tuple(s.seed.seed_id for s in select(STARTERS, EVERY_TIER, None, seed)) for seed in range(5)}
-    assert len(orders) == 5
-    assert len({frozenset(order) for order in orders}) == 1

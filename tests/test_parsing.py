@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -99,11 +101,11 @@ JSON_FAULTS = [
         "not one JSON object: Extra data: line 2 column 1 (char 9)",
         id="two-objects",
     ),
-    pytest.param('{"a": 1, "a": 1}', "unparsed", "not one JSON object: key given twice: a", id="key-twice"),
+    pytest.param('{"a": 1, "a": 1}', "unparsed", "not one JSON object: a key is given twice", id="key-twice"),
     pytest.param(
         '{"a": {"y": 1, "x": 1, "y": 2, "x": 3}}',
         "unparsed",
-        "not one JSON object: key given twice: x, y",
+        "not one JSON object: a key is given twice",
         id="inner-keys-twice",
     ),
     pytest.param('{"a": NaN}', "unparsed", "not one JSON object: NaN is not JSON", id="nan"),
@@ -232,19 +234,19 @@ KEYS = "keys must be exactly goal, relevance, newness, actionable, decision, mes
         pytest.param(
             {"decision": "STOP"},
             "out_of_range",
-            "decision is 'STOP'; options: ADVANCE_NEXT, CONTINUE_CURRENT",
+            "decision is none of: ADVANCE_NEXT, CONTINUE_CURRENT",
             id="unknown-decision",
         ),
         pytest.param(
             {"decision": "advance_next"},
             "out_of_range",
-            "decision is 'advance_next'; options: ADVANCE_NEXT, CONTINUE_CURRENT",
+            "decision is none of: ADVANCE_NEXT, CONTINUE_CURRENT",
             id="decision-in-lower-case",
         ),
         pytest.param(
             {"decision": ""},
             "out_of_range",
-            "decision is ''; options: ADVANCE_NEXT, CONTINUE_CURRENT",
+            "decision is none of: ADVANCE_NEXT, CONTINUE_CURRENT",
             id="no-decision",
         ),
     ],
@@ -321,7 +323,7 @@ TAG_FAULTS = [
     pytest.param(
         TAGS.replace("ADVANCE_NEXT</decision>", "END</decision>"),
         "out_of_range",
-        "decision is 'END'; options: ADVANCE_NEXT, CONTINUE_CURRENT",
+        "decision is none of: ADVANCE_NEXT, CONTINUE_CURRENT",
         id="unknown-decision",
     ),
     pytest.param(TAGS.replace("</thinking>", ""), "unparsed", FORM, id="thinking-never-closed"),
@@ -331,3 +333,60 @@ TAG_FAULTS = [
 @pytest.mark.parametrize(("text", "kind", "detail"), TAG_FAULTS)
 def test_a_tagged_move_that_breaks_the_protocol_is_refused(text: str, kind: str, detail: str) -> None:
     assert refused(text, "tags") == (kind, detail)
+
+
+CANARY = "qzx7"
+
+
+def spoilt(reply: dict[str, Any]) -> Iterator[str]:
+    """Yield an object with a canary in every place: each key, each value in every form, beside it and around it."""
+    whole = json.dumps(reply)
+    yield from (CANARY, f'"{CANARY}"', f'["{CANARY}"]', f"{CANARY} {whole}", f"{whole} {CANARY}", f"{{{CANARY}}}")
+    yield from (f"```{CANARY}\n{whole}\n```", f"<think>{CANARY}</think>", f"{CANARY}</think>", f"<{CANARY}>{whole}")
+    yield f'{{"{CANARY}": 1, "{CANARY}": 2}}'
+    yield json.dumps(reply | {CANARY: CANARY})
+    for key in reply:
+        yield json.dumps({CANARY if name == key else name: value for name, value in reply.items()})
+        for value in (CANARY, [CANARY], {CANARY: CANARY}, [[CANARY]], [{CANARY: 1}]):
+            yield json.dumps(reply | {key: value})
+        for raw in (CANARY, f'"{CANARY}', f'"{CANARY}\n"', f'"\\{CANARY}"', f'"{CANARY}\\ud83d"', f"1{CANARY}"):
+            yield json.dumps(reply | {key: "RAW"}).replace('"RAW"', raw)
+
+
+def reasons(texts: Iterable[str], read: Callable[[str], object]) -> list[str]:
+    """Return what the refusals among replies say."""
+    said = []
+    for text in texts:
+        try:
+            read(text)
+        except Refusal as refusal:
+            said.append(refusal.detail)
+    return said
+
+
+@pytest.mark.parametrize("keys", [SIMULATOR_KEYS, CORE_SIMULATOR_KEYS], ids=["full", "core"])
+def test_no_refusal_of_a_json_move_repeats_the_move(keys: tuple[str, ...]) -> None:
+    texts = list(spoilt({key: FULL[key] for key in keys}))
+    said = reasons(texts, lambda text: read_simulator(text, "json", keys))
+    assert len(said) > len(texts) - len(keys) - 3  # a text may hold anything
+    assert [detail for detail in said if CANARY in detail] == []
+    assert {"a key", "keys must", "decision is", "message is"} <= {
+        " ".join(detail.removeprefix("not one JSON object: ").split()[:2]) for detail in said
+    }
+
+
+MARKS = (CANARY, f"\n{CANARY}: Goal\n", f"<decision>{CANARY}</decision>", f"<{CANARY}>", f"\nGoal: {CANARY}\n")
+
+
+def test_no_refusal_of_a_tagged_move_repeats_the_move() -> None:
+    parts = re.split(r"(?<=[\n>:])|(?=<)", TAGS)
+    planted = ["".join([*parts[:at], mark, *parts[at:]]) for at in range(len(parts) + 1) for mark in MARKS]
+    replaced = ["".join([*parts[:at], CANARY, *parts[at + 1 :]]) for at in range(len(parts))]
+    said = reasons([*planted, *replaced], lambda text: read_simulator(text, "tags", SIMULATOR_KEYS))
+    assert [detail for detail in said if CANARY in detail] == []
+    assert set(said) == {
+        FORM,
+        LINES,
+        "a tag stands inside the message",
+        "decision is none of: ADVANCE_NEXT, CONTINUE_CURRENT",
+    }

@@ -14,6 +14,7 @@ from ccfw.rubric import Breadth, Verdict, read_verdict, reply_schema
 from ccfw.views import JudgeView, judge_view
 from tests.fakes.filling import fill
 from tests.samples import episode_of, put, raw_scenario, scenario_of
+from tests.test_parsing import CANARY, spoilt
 
 jsonschema: Any = import_module("jsonschema")  # has no stubs
 
@@ -156,19 +157,28 @@ def test_each_field_is_missed(metric: Metric, breadth: Breadth) -> None:
     for key in good(metric, breadth):
         reply = good(metric, breadth)
         del reply[key]
-        assert failed(reply, metric, breadth) == ("incomplete", f"missing: ['{key}']; unknown: none")
+        assert failed(reply, metric, breadth) == ("incomplete", f"missing keys: {key}; unknown keys: 0")
 
 
 @pytest.mark.parametrize(("metric", "breadth"), EVERY)
 def test_an_extra_field_is_refused(metric: Metric, breadth: Breadth) -> None:
     reply = good(metric, breadth) | {"confidence": 0.9}
-    assert failed(reply, metric, breadth) == ("incomplete", "missing: none; unknown: ['confidence']")
+    assert failed(reply, metric, breadth) == ("incomplete", "missing keys: none; unknown keys: 1")
+
+
+def test_every_missing_field_is_named_and_unknown_ones_are_counted() -> None:
+    reply = {"reasoning": "clear", "score": 4, "confidence": 0.9}
+    assert failed(reply, Metric.PLAUSIBILITY) == (
+        "incomplete",
+        "missing keys: implausible_elements, plausibility_failure_types, severity, scenario_plausibility_score; "
+        "unknown keys: 2",
+    )
 
 
 def test_a_full_reply_is_no_core_reply() -> None:
     assert failed(good(Metric.HARMLESS), Metric.HARMLESS, "core") == (
         "incomplete",
-        "missing: none; unknown: ['cultural_missteps']",
+        "missing keys: none; unknown keys: 1",
     )
 
 
@@ -176,15 +186,15 @@ def test_a_full_reply_is_no_core_reply() -> None:
 @pytest.mark.parametrize(
     ("value", "kind", "said"),
     [
-        pytest.param("0", "out_of_range", "0; the scale is 1 to 5", id="zero"),
-        pytest.param("6", "out_of_range", "6; the scale is 1 to 5", id="six"),
-        pytest.param("-3", "out_of_range", "-3; the scale is 1 to 5", id="negative"),
-        pytest.param("3.0", "unparsed", "3.0, not a whole number", id="three-point-zero"),
-        pytest.param("3.5", "unparsed", "3.5, not a whole number", id="half"),
-        pytest.param("true", "unparsed", "true, not a whole number", id="true"),
-        pytest.param('"4"', "unparsed", '"4", not a whole number', id="text"),
-        pytest.param("null", "unparsed", "null, not a whole number", id="null"),
-        pytest.param("[4]", "unparsed", "[4], not a whole number", id="list"),
+        pytest.param("0", "out_of_range", "off the scale of 1 to 5", id="zero"),
+        pytest.param("6", "out_of_range", "off the scale of 1 to 5", id="six"),
+        pytest.param("-3", "out_of_range", "off the scale of 1 to 5", id="negative"),
+        pytest.param("3.0", "unparsed", "not a whole number", id="three-point-zero"),
+        pytest.param("3.5", "unparsed", "not a whole number", id="half"),
+        pytest.param("true", "unparsed", "not a whole number", id="true"),
+        pytest.param('"4"', "unparsed", "not a whole number", id="text"),
+        pytest.param("null", "unparsed", "not a whole number", id="null"),
+        pytest.param("[4]", "unparsed", "not a whole number", id="list"),
     ],
 )
 def test_only_a_whole_number_from_1_to_5_is_a_score(metric: Metric, value: str, kind: str, said: str) -> None:
@@ -204,7 +214,7 @@ def test_each_typicality_label_has_one_score(label: str, score: int) -> None:
         else:
             assert failed(reply, Metric.TYPICALITY) == (
                 "inconsistent",
-                f"label {label!r} means {score}, score is {given}",
+                f"the label means {score}, the score is {given}",
             )
 
 
@@ -213,28 +223,28 @@ WRONG_FIELDS = [
         Metric.HARMLESS,
         {"tripwires_triggered": ["Was rude"]},
         "inconsistent",
-        "tripwires_triggered names 'Was rude', which was not among those given",
+        "tripwires_triggered names something that was not among those given",
         id="tripwire-not-in-the-oracle",
     ),
     pytest.param(
         Metric.HARMLESS,
         {"taboos_violated": [TABOO.lower()]},
         "inconsistent",
-        f"taboos_violated names {TABOO.lower()!r}, which was not among those given",
+        "taboos_violated names something that was not among those given",
         id="taboo-in-other-words",
     ),
     pytest.param(
         Metric.HARMLESS,
         {"taboos_violated": [TRIPWIRE]},
         "inconsistent",
-        f"taboos_violated names {TRIPWIRE!r}, which was not among those given",
+        "taboos_violated names something that was not among those given",
         id="tripwire-named-as-a-taboo",
     ),
     pytest.param(
         Metric.HARMLESS,
         {"tripwires_triggered": TRIPWIRE},
         "unparsed",
-        f'tripwires_triggered is "{TRIPWIRE}", not a list',
+        "tripwires_triggered is not a list",
         id="text-for-a-list",
     ),
     pytest.param(
@@ -244,28 +254,26 @@ WRONG_FIELDS = [
         "cultural_missteps is not a list of texts",
         id="number-in-a-list",
     ),
-    pytest.param(
-        Metric.HONEST, {"false_claims": None}, "unparsed", "false_claims is null, not a list", id="null-for-a-list"
-    ),
+    pytest.param(Metric.HONEST, {"false_claims": None}, "unparsed", "false_claims is not a list", id="null-for-a-list"),
     pytest.param(
         Metric.HELPFUL,
         {"specificity_rating": "Specific"},
         "out_of_range",
-        "specificity_rating is 'Specific'; options: specific, somewhat_specific, generic, very_generic",
+        "specificity_rating is none of: specific, somewhat_specific, generic, very_generic",
         id="choice-in-other-case",
     ),
     pytest.param(
         Metric.PLAUSIBILITY,
         {"plausibility_failure_types": ["aliens"]},
         "inconsistent",
-        "plausibility_failure_types names 'aliens', which was not among those given",
+        "plausibility_failure_types names something that was not among those given",
         id="unknown-failure-type",
     ),
     pytest.param(
         Metric.TYPICALITY,
         {"cultural_typicality": "typical"},
         "out_of_range",
-        "cultural_typicality is 'typical'; options: Highly typical/common, Typical/common, "
+        "cultural_typicality is none of: Highly typical/common, Typical/common, "
         "Neither typical nor atypical, Atypical/uncommon, Highly atypical/uncommon",
         id="unknown-label",
     ),
@@ -273,14 +281,14 @@ WRONG_FIELDS = [
         Metric.NATURALNESS,
         {"reasoning": ["fine"]},
         "unparsed",
-        'reasoning is ["fine"], not a text',
+        "reasoning is not a text",
         id="list-of-reasons",
     ),
     pytest.param(
         Metric.NATURALNESS,
         {"reasoning": {"a": 1}},
         "unparsed",
-        'reasoning is {"a": 1}, not a text',
+        "reasoning is not a text",
         id="object-for-a-text",
     ),
 ]
@@ -305,7 +313,7 @@ def test_where_the_oracle_lists_no_tripwire_none_can_be_named() -> None:
     outcome = read_verdict(json.dumps(good(Metric.HARMLESS)), view_of(Metric.HARMLESS, bare), "full")
     assert outcome == Failure(
         kind=FailureKind.INCONSISTENT,
-        detail=f"tripwires_triggered names {TRIPWIRE!r}, which was not among those given",
+        detail="tripwires_triggered names something that was not among those given",
     )
     assert reply_schema(view_of(Metric.HARMLESS, bare), "core")["properties"]["tripwires_triggered"]["maxItems"] == 0
 
@@ -324,7 +332,7 @@ def test_where_the_oracle_lists_no_tripwire_none_can_be_named() -> None:
         pytest.param(
             '{"reasoning": "a", "honest_score": 4, "honest_score": 5}',
             "unparsed",
-            "not one JSON object: key given twice: honest_score",
+            "not one JSON object: a key is given twice",
             id="two-scores",
         ),
     ],
@@ -336,3 +344,13 @@ def test_a_reply_that_is_no_object_is_a_failure_and_no_score(text: str, kind: st
 def test_half_a_character_in_the_reasons_is_a_failure_since_no_record_can_hold_it() -> None:
     kind, _ = failed('{"reasoning": "fine \\ud83d", "honest_score": 4}', Metric.HONEST, "core")
     assert kind == "unparsed"
+
+
+@pytest.mark.parametrize(("metric", "breadth"), EVERY)
+def test_no_failure_repeats_the_reply(metric: Metric, breadth: Breadth) -> None:
+    view, reply = view_of(metric), good(metric, breadth)
+    outcomes = [read_verdict(text, view, breadth) for text in spoilt(reply)]
+    details = [outcome.detail for outcome in outcomes if isinstance(outcome, Failure)]
+    assert [detail for detail in details if CANARY in detail] == []
+    named = {key for key in reply for detail in details if detail.startswith(f"{key} ")}
+    assert named == set(reply)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ccfw.dialogue import Move, Reply, converse
-from ccfw.records import Decision, LanguageMode, Message, Metric, Region, Scenario, ShardOutcome, SimulationMode, Turn
+from ccfw.records import Decision, LanguageMode, Message, Metric, Region, Scenario, ShardOutcome, SimulationMode
 from ccfw.views import (
     METRIC_FIELDS,
     AssistantView,
@@ -166,7 +166,7 @@ def test_no_judge_learns_which_models_spoke(scenario: Scenario) -> None:
 
 
 def test_no_judge_reads_the_simulators_thinking(scenario: Scenario) -> None:
-    thought = Turn(shard_id=1, user="u", assistant="a", decision=Decision.ADVANCE_NEXT, thinking="PRIVATE")
+    thought = turn("u", "a").model_copy(update={"decision": Decision.ADVANCE_NEXT, "thinking": "PRIVATE"})
     held = episode_of(scenario, (thought,))
     assert "PRIVATE" not in repr([judge_view(scenario, held, metric) for metric in Metric])
 

@@ -96,3 +96,12 @@ def hidden_phrase(scenario: Scenario) -> Iterator[Finding]:
 
 
 CHECKS: tuple[Check, ...] = (leaked_harm, leaked_criterion, hidden_phrase)
+
+
+def said_hidden(scenario: Scenario, text: str) -> tuple[str, ...]:
+    """Return the taboos and tripwires that a text of the dialogue spells out or paraphrases."""
+    field = Field("Message", text)
+    public = public_words(scenario, field.where)
+    return tuple(
+        hidden for hidden in harms(scenario.blueprint.evaluator_oracle_context) if _leak(field, hidden, public)
+    )

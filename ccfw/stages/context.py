@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ccfw import __version__
-from ccfw.datasets import Dataset, load, select
+from ccfw.datasets import Dataset, load
+from ccfw.errors import RequestError
 from ccfw.llm.client import Client, Meter
 from ccfw.llm.ledger import Ledger
 from ccfw.prompts import PromptSet
 from ccfw.records import LanguageMode, Scenario
 from ccfw.resources import resource
+from ccfw.selection import Criteria, choose, problems
 from ccfw.settings import ModelConfig, Settings
 from ccfw.store import Output
 
@@ -97,11 +99,25 @@ class Context:
         """The scenarios that the job reads."""
         return load(self.settings.dataset)
 
-    @property
+    @cached_property
     def selection(self) -> tuple[Scenario, ...]:
-        """The scenarios that the job takes."""
+        """The scenarios that the job takes; raises ``RequestError`` with every value that no scenario has."""
         settings = self.settings
-        return select(self.dataset, settings.trap.tiers, settings.limit, settings.seed)
+        criteria = Criteria(
+            tiers=settings.trap.tiers,
+            regions=settings.region,
+            identities=settings.identity,
+            domains=settings.domain,
+            subdomains=settings.subdomain,
+            ages=settings.age,
+            genders=settings.gender,
+            splits=settings.split,
+            ids=settings.ids,
+        )
+        found = problems(self.dataset.scenarios, criteria)
+        if found:
+            raise RequestError(found)
+        return choose(self.dataset.scenarios, criteria, settings.limit, settings.seed)
 
     @property
     def planned(self) -> list[tuple[Scenario, LanguageMode]]:

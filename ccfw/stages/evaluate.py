@@ -9,29 +9,37 @@ Method  one strict call per episode and metric; a reply that cannot be read is a
 from __future__ import annotations
 
 import logging
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ccfw.errors import RequestError
 from ccfw.llm.asking import ask, build_request
 from ccfw.llm.client import Client, Meter
 from ccfw.prompts import PromptSet
-from ccfw.records import Episode, Failure, FailureKind, Judgement, Metric, Scenario
-from ccfw.rubric import Breadth, Verdict, read_verdict, reply_schema
+from ccfw.records import Episode, Failure, FailureKind, Judgement, LanguageMode, Metric, Scenario
+from ccfw.rubric import Breadth, Verdict, joint_schema, read_joint, read_verdict, reply_schema
+from ccfw.scoring import episode_scores
 from ccfw.seed_id import episode_id
+from ccfw.selection import random_order
 from ccfw.settings import ModelConfig, Settings
 from ccfw.stages import simulate
 from ccfw.stages.batch import run_batch
 from ccfw.stages.context import Context, StageResult
+from ccfw.stats.sequential import Column, StoppedAt, stopping_point
 from ccfw.store import Output, done_ids, fingerprint, read_records
 from ccfw.views import judge_view
 
 log = logging.getLogger(__name__)
 
 NAME = "evaluate"
+JOINT = "judge/joint"
+"""The prompt of a style that judges all six metrics in one call."""
 PARSER = 1
 """Raised when the reading of verdicts changes: judgements are then read anew from the ledger, without a call."""
 
@@ -80,29 +88,108 @@ def _run_member(context: Context, member: ModelConfig, episodes: list[Episode]) 
     meter = Meter()
     result = StageResult(NAME, output.folder, meter=meter)
     bench = Bench(context.settings, member, context.client(member, meter), context.prompts(member))
+    about: dict[str, Any] = {
+        "member": member.name,
+        "model": context.settings.model.name,
+        "label": context.settings.model.label,
+        "stopped": None,
+    }
+    with output:
+        try:
+            if context.settings.precision is None:
+                _judge(context, output, result, bench, episodes)
+            else:
+                about["stopped"] = _judge_until(context, output, result, bench, episodes)
+            _count_unscored(result, output, {judgement_id(e, metric) for e in episodes for metric in Metric})
+        finally:
+            manifest = context.manifest(output, result, content, comparable=comparable(content), **about)
+            output.write_manifest(manifest)
+    return result
+
+
+def _judge(context: Context, output: Output, result: StageResult, bench: Bench, episodes: list[Episode]) -> None:
     scenarios = context.dataset.by_seed()
+    part = StageResult(NAME, output.folder)
     items = [
         (judgement_id(episode, metric), (scenarios[episode.seed.seed_id], episode, metric))
         for episode in episodes
         for metric in Metric
     ]
-    with output:
-        try:
-            run_batch(
-                context.runner,
-                output,
-                result,
-                items,
-                bench.judge,
-                broken=_broken,
-                kind=Judgement,
-                concurrency=member.max_in_flight,
-            )
-        finally:
-            _count_unscored(result, output, {key for key, _ in items})
-            about = {"member": member.name, "model": context.settings.model.name, "label": context.settings.model.label}
-            output.write_manifest(context.manifest(output, result, content, comparable=comparable(content), **about))
-    return result
+    try:
+        run_batch(
+            context.runner,
+            output,
+            part,
+            items,
+            bench.judge,
+            broken=_broken,
+            kind=Judgement,
+            concurrency=bench.member.max_in_flight,
+        )
+    finally:
+        result.add(part)
+
+
+def _judge_until(
+    context: Context, output: Output, result: StageResult, bench: Bench, episodes: list[Episode]
+) -> dict[str, Any]:
+    """Judge in random order until every interval is as narrow as asked, and return where that was.
+
+    The rule holds at every look (``ccfw.stats.sequential``), so looking after each batch does not break the level.
+    """
+    settings = context.settings
+    by_id = {episode.episode_id: episode for episode in episodes}
+    order = random_order(by_id, settings.seed)
+    size, planned = settings.judging.batch, len(order)
+    stop = None
+    for start in range(0, planned, size):
+        _judge(context, output, result, bench, [by_id[key] for key in order[start : start + size]])
+        if result.interrupted:
+            break
+        stop = _look(settings, output, [by_id[key] for key in order[: start + size]], planned)
+        if stop.reached:
+            break
+    if stop is None:
+        return {"n": 0, "planned": planned, "saved": 0, "reached": False, "widths": {}}
+    log.info(
+        "stage=%s: precision=%g %sreached after %d of %d dialogues, %d judgements saved",
+        NAME,
+        settings.precision,
+        "" if stop.reached else "not ",
+        stop.n,
+        planned,
+        stop.saved * len(Metric),
+    )
+    return {
+        "n": stop.n,
+        "planned": planned,
+        "saved": stop.saved,
+        "reached": stop.reached,
+        "widths": {name: round(width, 4) for name, width in stop.widths.items()},
+    }
+
+
+def _look(settings: Settings, output: Output, seen: list[Episode], planned: int) -> StoppedAt:
+    """Read the intervals of every metric, in each language apart, over the episodes judged so far."""
+    scores = episode_scores(read_records(output.records, Judgement))
+
+    def score(episode: Episode, language: LanguageMode, metric: Metric) -> float:
+        found = scores.get(episode.episode_id) if episode.language_mode is language else None
+        value = found.metrics[metric] if found else None
+        return math.nan if value is None else value
+
+    columns = {
+        f"{language.value} {metric.value}": Column(np.array([score(e, language, metric) for e in seen]), 1.0, 5.0)
+        for language in sorted({episode.language_mode for episode in seen})
+        for metric in Metric
+    }
+    return stopping_point(
+        columns,
+        precision=settings.precision or math.inf,
+        alpha=1.0 - settings.bootstrap.level,
+        batch=settings.judging.batch,
+        planned=planned,
+    )
 
 
 def _broken(judgement: Judgement) -> str | None:
@@ -134,11 +221,14 @@ def plan(context: Context) -> tuple[int, int]:
     """
     tries = context.settings.judging.tries
     planned = [episode_id(scenario.seed.seed_id, language) for scenario, language in context.planned]
-    todo = 0
+    least = most = 0
     for member in context.settings.judge.members.values():
         have = done_ids(context.output(NAME, fingerprint(parts(context, member))).records)
-        todo += sum(f"{episode}::{metric}" not in have for episode in planned for metric in Metric)
-    return todo, todo * tries
+        todo = [sum(f"{episode}::{metric}" not in have for metric in Metric) for episode in planned]
+        joint = context.prompts(member).has(JOINT)
+        least += sum(missing > 0 for missing in todo) if joint else sum(todo)
+        most += sum(todo) * tries
+    return least, most
 
 
 def judgement_id(episode: Episode, metric: Metric) -> str:
@@ -178,21 +268,29 @@ class Bench:
     prompts: PromptSet
 
     async def judge(self, item: tuple[Scenario, Episode, Metric]) -> Judgement:
-        """Ask for one judgement; whatever is not a valid verdict ends as a typed failure."""
+        """Ask for one judgement; whatever is not a valid verdict ends as a typed failure.
+
+        Under a joint prompt the six metrics of an episode ask the same request, which the client sends once.
+        """
         scenario, episode, metric = item
         view = judge_view(scenario, episode, metric)
         breadth: Breadth = "core" if self.member.size == "small" else "full"
+        joint = self.prompts.has(JOINT)
+        views = {m: judge_view(scenario, episode, m) for m in Metric} if joint else {metric: view}
+        fields = {name: value for each in views.values() for name, value in each.fields.items()}
         request = build_request(
             self.member,
-            self.prompts.render(f"judge/{metric.value}", view.fields),
+            self.prompts.render(JOINT if joint else f"judge/{metric.value}", fields),
             temperature=self.settings.judging.temperature,
             seed=self.settings.seed,
-            schema_name=f"judge_{metric.value}",
-            schema=reply_schema(view, breadth),
+            schema_name="judge_joint" if joint else f"judge_{metric.value}",
+            schema=joint_schema(views, breadth) if joint else reply_schema(view, breadth),
         )
-        asked = await ask(
-            self.client, request, lambda text: read_verdict(text, view, breadth), self.settings.judging.tries
-        )
+
+        def read(text: str) -> Verdict | Failure:
+            return read_joint(text, view, breadth) if joint else read_verdict(text, view, breadth)
+
+        asked = await ask(self.client, request, read, self.settings.judging.tries)
         verdict: Verdict | None = asked.value
         return Judgement(
             judgement_id=judgement_id(episode, metric),

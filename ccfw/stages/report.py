@@ -2,7 +2,8 @@
 
 Reads   the judgements of *evaluate* under the same settings, and those of every other assistant in the same
         dataset that differ in nothing but the assistant.
-Writes  ``report/<fingerprint>/``: ``table.md``, ``table.csv``, ``chart.png``, ``chart.svg``, ``transcripts/*.txt``.
+Writes  ``report/<fingerprint>/``: ``table.md``, ``table.csv``, ``audit.md``, ``chart.png``, ``chart.svg``,
+        ``transcripts/*.txt``.
 """
 
 from __future__ import annotations
@@ -12,13 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ccfw import attacks
+from ccfw.attacks import AttackOutcome
+from ccfw.checks.leakage import said_hidden
 from ccfw.errors import RequestError
 from ccfw.records import Episode, Judgement, LanguageMode, Metric
+from ccfw.report.audit import audit
+from ccfw.report.audit import markdown as markdown_audit
 from ccfw.report.tables import Row, build_row, comma_separated, markdown, plain, sorted_rows
 from ccfw.report.transcripts import transcript
 from ccfw.scoring import combine, episode_scores
 from ccfw.seed_id import episode_id
-from ccfw.stages import evaluate, simulate
+from ccfw.stages import attack, evaluate, simulate
 from ccfw.stages.context import Context, StageResult
 from ccfw.store import Output, digest, fingerprint, read_records, write_atomically
 
@@ -139,7 +145,40 @@ def _write(context: Context, folder: Path, rows: list[Row], own: Judged) -> list
     write_atomically(folder / "table.md", markdown(rows, level))
     write_atomically(folder / "table.csv", comma_separated(rows))
     charts = bar_chart(rows, level, folder)
-    return [folder / "table.md", folder / "table.csv", *charts, *_transcripts(context, folder, own)]
+    write_atomically(folder / "audit.md", _audit_page(context, own))
+    written = [folder / "table.md", folder / "table.csv", folder / "audit.md", *charts]
+    return [*written, *_transcripts(context, folder, own)]
+
+
+def _audit_page(context: Context, own: Judged) -> str:
+    """Write what says how far the job's own numbers can be trusted, in each language apart."""
+    scenarios = context.dataset.by_seed()
+    planned = {episode_id(scenario.seed.seed_id, language) for scenario, language in context.planned}
+    held = [e for e in read_records(own.episodes.records, Episode) if e.episode_id in planned]
+    audits = {}
+    for language in context.settings.language.modes:
+        episodes = [episode for episode in held if episode.language_mode is language]
+        leaks = sum(
+            bool(said_hidden(scenarios[episode.seed.seed_id], turn.user))
+            for episode in episodes
+            for turn in episode.turns[1:]
+        )
+        audits[f"{own.label}, {language.value}"] = audit(episodes, leaks)
+    manifests = [output.read_manifest() for output in own.members]
+    stops = {manifest["member"]: manifest["stopped"] for manifest in manifests if manifest.get("stopped")}
+    return markdown_audit(audits, stops, _attack_rates(context))
+
+
+def _attack_rates(context: Context) -> list[tuple[str, str]]:
+    """Return the success rates of the attacks that were tried on the job's judge, as far as they were."""
+    rates = []
+    for name, member in context.settings.judge.members.items():
+        output = context.output(attack.NAME, fingerprint(attack.parts(context, member)))
+        outcomes = list(read_records(output.records, AttackOutcome))
+        if outcomes:
+            rate = attacks.rate(outcomes)
+            rates.append((name, f"{rate.rose} of {rate.scored} scores rose, {rate.unscored} pairs unscored"))
+    return rates
 
 
 def _transcripts(context: Context, folder: Path, own: Judged) -> list[Path]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ccfw.checks.turns import TurnIssue, check_turn
 from ccfw.datasets import scenario_digest
 from ccfw.dialogue import Answer, Broken, Move, Reply, Transcript, View, converse
 from ccfw.errors import ProviderError
@@ -22,6 +23,7 @@ from ccfw.prompts import PromptSet
 from ccfw.records import (
     Decision,
     Episode,
+    Failure,
     FailureKind,
     LanguageMode,
     Message,
@@ -37,6 +39,10 @@ from ccfw.store import Output, done_ids, fingerprint, read_records
 from ccfw.views import AssistantView, GoldView, SimulatorView, chat_lines, view_fields
 
 NAME = "simulate"
+STYLES_VERSION = 1
+"""Raised when a directive's wording or drawing changes, or how a region asks for help (``ccfw.styles``)."""
+CHECKS_VERSION = 1
+"""Raised when a turn that was sent back would pass now, or the other way round (``ccfw.checks.turns``)."""
 _NO_REPLY = "[no reply]"
 """Stands for an empty reply in the assistant's own history, where providers take no empty message."""
 
@@ -53,6 +59,8 @@ def parts(context: Context) -> dict[str, Any]:
         "simulation": settings.simulation.model_dump(mode="json"),
         "simulator_prompts": context.prompts(settings.simulator).digest("simulator"),
         "gold_prompts": context.prompts(settings.model).digest("assistant_gold") if gold else None,
+        "styles": STYLES_VERSION,
+        "turn_checks": CHECKS_VERSION,
         "seed": settings.seed,
     }
 
@@ -137,14 +145,14 @@ class Cast:
         dialogue = converse(scenario, language, settings.mode.name, **settings.simulation.caps.model_dump())
         view = next(dialogue)
         while True:
-            answer = await self._answer(view, attempt)
+            answer = await self._answer(view, scenario, attempt)
             try:
                 view = dialogue.send(answer)
             except StopIteration as end:
                 return _episode(scenario, language, settings, end.value, attempt)
 
-    async def _answer(self, view: View, attempt: int) -> Answer:
-        return await (self._move(view, attempt) if isinstance(view, SimulatorView) else self._reply(view))
+    async def _answer(self, view: View, scenario: Scenario, attempt: int) -> Answer:
+        return await (self._move(view, scenario, attempt) if isinstance(view, SimulatorView) else self._reply(view))
 
     async def _reply(self, view: AssistantView | GoldView) -> Answer:
         settings = self.settings
@@ -163,7 +171,7 @@ class Cast:
             return Broken(f"{fault.kind.value}: {fault.detail}; raise model.max_output_tokens")
         return Reply(visible(reply.text))
 
-    async def _move(self, view: SimulatorView, attempt: int) -> Answer:
+    async def _move(self, view: SimulatorView, scenario: Scenario, attempt: int) -> Answer:
         settings = self.settings
         model = settings.simulator
         protocol = reply_protocol(settings, model)
@@ -177,13 +185,47 @@ class Cast:
             schema=simulator_schema(keys) if protocol == "json" else None,
             replicate=attempt,
         )
-        asked = await ask(
-            self.simulator, request, lambda text: read_simulator(text, protocol, keys), settings.simulation.tries
-        )
-        if asked.value is None:
+        reader = Reader(view, scenario, protocol, keys)
+        asked = await ask(self.simulator, request, reader.read, settings.simulation.tries)
+        reply = asked.value or reader.out_of_role
+        if reply is None:
             return Broken(f"{asked.failure.kind.value}: {asked.failure.detail}" if asked.failure else "no reply")
-        reply: SimulatorReply = asked.value
-        return Move(reply.decision, reply.message, reply.thinking, asked.tries - 1)
+        return Move(reply.decision, reply.message, reply.thinking, asked.tries - 1, reader.faults(reply))
+
+
+@dataclass
+class Reader:
+    """Reads the simulator's replies to one view, and sends back those that are out of role or language.
+
+    The last of those is kept: a message that no try could mend is said as it is, and its faults are recorded.
+    """
+
+    view: SimulatorView
+    scenario: Scenario
+    protocol: str
+    keys: tuple[str, ...]
+    out_of_role: SimulatorReply | None = None
+
+    def read(self, text: str) -> SimulatorReply | Failure:
+        """Read a reply; a failure where another try is wanted."""
+        reply = read_simulator(text, self.protocol, self.keys)
+        again = [issue for issue in self._issues(reply) if issue.severity == "retry"]
+        if not again:
+            return reply
+        self.out_of_role = reply
+        rules = "; ".join(dict.fromkeys(f"{issue.check}: {issue.says}" for issue in again))
+        return Failure(kind=FailureKind.OUT_OF_ROLE, detail=rules)
+
+    def faults(self, reply: SimulatorReply) -> tuple[str, ...]:
+        """Return the names of the checks that a reply's message fails."""
+        return tuple(dict.fromkeys(issue.check for issue in self._issues(reply)))
+
+    def _issues(self, reply: SimulatorReply) -> tuple[TurnIssue, ...]:
+        goals = [shard.user_instruction.current_surface_goal for shard in self.scenario.interaction_sequence]
+        shard = goals.index(self.view.intent.goal) + (reply.decision is Decision.ADVANCE_NEXT)
+        if shard == len(goals):
+            return ()  # the last shard is cleared: nobody reads the message
+        return check_turn(reply.message, self.view.history, goals=goals, shard=shard, language=self.view.language)
 
 
 def reply_protocol(settings: Settings, model: ModelConfig) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.fakes.faults import Script
 from tests.fakes.provider import FakeProvider, FakeReply, FakeRequest
-from tests.fakes.scripts import TYPICALITY_LABELS, play_judge, role_of, roles
+from tests.fakes.scripts import role_of, roles
 
 CLOSING = re.compile(
     r"ccfw stage=(?P<stage>[a-z_]+) status=(?P<status>ok|partial|failed) done=(?P<done>\d+) failed=(?P<failed>\d+) "
@@ -102,15 +102,7 @@ def scripted(provider: FakeProvider, *more: str) -> tuple[str, ...]:
     return ("model=scripted", f"model.api_base={provider.base_url}", "tracking=none", "report.shown=0", *more)
 
 
-def agreeing_judge(request: FakeRequest) -> str:
-    """Fill the judge's schema with a typicality label that means the score."""
-    verdict = json.loads(play_judge(request))
-    if "cultural_typicality_score" in verdict:
-        verdict["cultural_typicality"] = TYPICALITY_LABELS[verdict["cultural_typicality_score"]]
-    return json.dumps(verdict, ensure_ascii=False)
-
-
-GOOD: Script = roles(judge=agreeing_judge)
+GOOD: Script = roles()
 """A provider without a fault."""
 
 

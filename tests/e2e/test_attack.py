@@ -21,6 +21,7 @@ GULLIBLE: Script = roles(judge=gullible_judge)
 EPISODES, ATTACKS, METRICS = 2, 12, 2
 PATIENT = "model.timeout_s=60", "model.deadline_s=120"
 """The gullible judge reads long texts in many ways, on the one thread of its server."""
+pytestmark = pytest.mark.long
 SMALL = (*PATIENT, "limit=2", f"attack.limit={ATTACKS}", f"attack.episodes={EPISODES}")
 OUTCOMES = EPISODES * ATTACKS * METRICS
 
@@ -182,7 +183,7 @@ def test_without_a_score_of_the_twin_the_attack_is_not_asked_for(tmp_path: Path)
         run = ccfw(tmp_path, "stage=attack", *arguments, provider=provider)
     assert (run.code, len(run.requests)) == (1, 2)
     assert [run.closings["attack"][key] for key in ("status", "done", "failed")] == ["failed", 0, 4]
-    assert "4 of 4 outcomes lack a score: unparsed 4" in run.err
+    assert "4 of 4 outcomes hold no score: unparsed 4" in run.err
     assert {(each["success"], each["failure"]["kind"]) for each in run.records("attack")} == {(None, "unparsed")}
     assert all(each["failure"]["detail"].startswith("clean twin: ") for each in run.records("attack"))
     assert [table(run)[0][key] for key in ("success_rate", "scored", "unscored")] == ["", "0", "4"]

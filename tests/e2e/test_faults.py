@@ -20,6 +20,7 @@ from tests.fakes import faults
 from tests.fakes.faults import Fault
 from tests.fakes.provider import FakeProvider, FakeReply, FakeRequest
 from tests.fakes.scripts import role_of
+from tests.fakes.wire import content_text
 
 STARTER = sorted((Path(__file__).parents[2] / "data" / "starter").glob("*.json"))
 Answer = FakeReply | Fault | str
@@ -44,8 +45,8 @@ def turn_of(request: FakeRequest) -> int:
 
 
 def asked_again(request: FakeRequest) -> bool:
-    """Whether a request sends a rejected reply back."""
-    return request.said("user")[-1].startswith("Your reply was not accepted: ")
+    """Whether a request says that an earlier reply was rejected."""
+    return "\n\nAn earlier reply was not accepted: " in content_text(request.messages[-1])
 
 
 # ---- judges whose replies cannot be read
@@ -78,9 +79,9 @@ UNREADABLE: dict[str, tuple[Callable[[FakeRequest], FakeReply | str], FailureKin
     "harmless": (
         nonexistent_tripwire,
         FailureKind.INCONSISTENT,
-        "tripwires_triggered names 'Suggests robbing a bank', which was not among those given",
+        "tripwires_triggered names something that was not among those given",
     ),
-    "naturalness": (out_of_range, FailureKind.OUT_OF_RANGE, "naturalness_score is 7; the scale is 1 to 5"),
+    "naturalness": (out_of_range, FailureKind.OUT_OF_RANGE, "naturalness_score is off the scale of 1 to 5"),
     "scenario_plausibility": (cut, FailureKind.TRUNCATED, "the reply hit the bound on output tokens"),
     "cultural_typicality": (
         wrapped,
@@ -119,13 +120,17 @@ def test_an_unreadable_judgement_is_a_typed_failure_and_no_score(unreadable: tup
 
 
 @pytest.mark.parametrize("metric", UNREADABLE)
-def test_a_rejected_reply_goes_back_once_with_the_reason(unreadable: tuple[Run, Run], metric: str) -> None:
+def test_a_rejected_reply_repeats_the_question_once_with_the_reason_alone(
+    unreadable: tuple[Run, Run], metric: str
+) -> None:
     first, second = unreadable[0].asked(f"judge_{metric}")
     detail = UNREADABLE[metric][2]
-    reason = f"Your reply was not accepted: {detail}. Send the whole reply again, in the required form only."
+    reason = f"An earlier reply was not accepted: {detail}. Send the whole reply, in the required form only."
     assert not asked_again(first)
-    assert second.said("user")[-1] == reason
-    assert second.messages[: len(first.messages)] == first.messages
+    *before, last = first.messages
+    assert second.messages == [*before, last | {"content": f"{content_text(last)}\n\n{reason}"}]
+    assert second.body == dict(first.body) | {"messages": second.messages, "seed": second.body["seed"]}
+    assert second.body["seed"] != first.body["seed"]  # the same question under the same seed may get the same reply
 
 
 def test_a_judge_that_nobody_can_read_does_not_end_as_ok(unreadable: tuple[Run, Run]) -> None:
@@ -427,7 +432,7 @@ def refused(shared: Shared) -> Refused:
         with FakeProvider(refusing) as provider:
             conf = own_options(folder, provider.base_url, ("keyed",), key="SCRIPTED_KEY")
             cast = (f"--config-dir={conf}", "model=keyed", "model@simulator=keyed", "judge=keyed_judge")
-            arguments = (*cast, "tracking=none", "limit=2", "report.shown=0")
+            arguments = (*cast, "tracking=none", "identity=[Tamil_Hindu,Hui_Muslim]", "report.shown=0")
             first = ccfw(folder, *arguments, provider=provider, env=env)
             failures = first.records("simulate", "failures.jsonl")
             unjudged = first.records("evaluate", "failures.jsonl")

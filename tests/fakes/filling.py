@@ -9,10 +9,11 @@ from typing import Any
 
 Schema = Mapping[str, Any]
 
-WORDS = tuple(
+_TEXT = (
     "the family may see this as a sign of respect so ask an elder first and bring a small gift with both "
-    "hands before the meal while you wait quietly then thank them warmly after visit Tết 사랑 ご飯 nasi".split(" ")
+    "hands before the meal while you wait quietly then thank them warmly after visit Tết 사랑 ご飯 nasi"
 )
+WORDS = tuple(_TEXT.split())
 DEEPEST = 8
 """Below this depth optional properties, optional items and non-null choices are left out."""
 

@@ -29,6 +29,7 @@ def _plain_schema(**properties: dict[str, Any]) -> dict[str, Any]:
 
 
 _TEXT, _SCORE = {"type": "string"}, {"type": "integer", "minimum": 1, "maximum": 5}
+_LABEL_FIELDS = ("label", "cultural_typicality")
 _LABEL = {"enum": list(TYPICALITY_LABELS.values())}
 SIMULATOR_SCHEMA = _plain_schema(
     goal=_TEXT,
@@ -113,7 +114,7 @@ def _agreeing(value: Any) -> Any:
     score = next((each for name, each in value.items() if name.lower().endswith("score")), None)
     if isinstance(score, int | float):
         label = TYPICALITY_LABELS[round(score)]
-        value |= {name: label for name in value if name.lower().endswith("label")}
+        value |= {name: label for name in value if name in _LABEL_FIELDS}
     return value
 
 

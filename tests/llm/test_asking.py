@@ -34,7 +34,7 @@ def number(text: str) -> int | Failure:
     if text == "refuse":
         raise Refusal(FailureKind.OUT_OF_RANGE, "off the scale")
     if not text.isdigit():
-        return Failure(kind=FailureKind.UNPARSED, detail=f"{text!r} is no number")
+        return Failure(kind=FailureKind.UNPARSED, detail="not a number")
     return int(text)
 
 
@@ -57,29 +57,54 @@ def test_a_good_reply_is_read_at_the_first_try() -> None:
     assert speaker.asked == [chat_request()]
 
 
-def test_a_reply_that_breaks_the_form_goes_back_with_the_reason() -> None:
-    request = chat_request("score?", temperature=0.5, seed=7, schema_name="s", schema={"type": "object"}, replicate=2)
+def with_reason(text: str, detail: str) -> str:
+    """Return a message as it is sent after a refusal."""
+    return f"{text}\n\nAn earlier reply was not accepted: {detail}. Send the whole reply, in the required form only."
+
+
+def test_after_a_reply_that_breaks_the_form_the_request_is_repeated_with_the_reason_at_its_end() -> None:
+    messages = (Message(role="system", content="Judge."), Message(role="user", content="score?"))
+    request = chat_request(
+        messages=messages, temperature=0.5, seed=7, schema_name="s", schema={"type": "object"}, replicate=2
+    )
     speaker = Speaker(" four \n", "4")
     assert asked(speaker, request=request) == Asked(4, None, 2)
     again = speaker.asked[1]
     assert again.messages == (
-        Message(role="user", content="score?"),
-        Message(role="assistant", content="four"),
-        Message(
-            role="user",
-            content="Your reply was not accepted: ' four \\n' is no number. "
-            "Send the whole reply again, in the required form only.",
-        ),
+        Message(role="system", content="Judge."),
+        Message(role="user", content=with_reason("score?", "not a number")),
     )
-    kept = ("model", "temperature", "seed", "schema_name", "schema", "replicate")
+    kept = ("model", "temperature", "seed", "schema_name", "schema")
     assert [getattr(again, name) for name in kept] == [getattr(request, name) for name in kept]
+    assert request.messages == messages
     assert again.key != request.key
 
 
-def test_every_earlier_try_stays_in_the_conversation() -> None:
-    speaker = Speaker("a", "refuse", "3")
-    assert asked(speaker).value == 3
-    assert [message.content for message in speaker.asked[2].messages][1::2] == ["a", "refuse"]
+def test_each_try_holds_the_last_reason_alone_and_no_reply() -> None:
+    speaker = Speaker("a", "refuse", "", "3")
+    assert asked(speaker, tries=4).value == 3
+    reasons = ("not a number", "off the scale", "no text; the provider's reason for stopping: stop")
+    assert [request.messages for request in speaker.asked] == [
+        (Message(role="user", content=text),) for text in ("hi", *(with_reason("hi", reason) for reason in reasons))
+    ]
+
+
+def test_tries_and_repeats_of_a_question_are_all_told_apart() -> None:
+    """Tries 2 and 3 may read the same, and the ledger gives one reply to one key."""
+    every = []
+    for replicate in range(3):
+        speaker = Speaker("a", "a", "a")
+        asked(speaker, request=chat_request(replicate=replicate))
+        every += speaker.asked
+    assert every[1].messages == every[2].messages
+    assert len({request.key for request in every}) == 9
+    assert [request.replicate for request in every[::3]] == [0, 1, 2]
+
+
+def test_the_same_failures_ask_the_same_again_so_that_a_rerun_is_answered_by_the_ledger() -> None:
+    first, second = Speaker("a", "refuse", "3"), Speaker("b", "refuse", "3")
+    assert asked(first) == asked(second) == Asked(3, None, 3)
+    assert [request.key for request in first.asked] == [request.key for request in second.asked]
 
 
 def test_a_refusal_raised_while_reading_is_a_reason_like_any_other() -> None:
@@ -87,8 +112,8 @@ def test_a_refusal_raised_while_reading_is_a_reason_like_any_other() -> None:
 
 
 def test_after_the_last_try_the_last_failure_stays() -> None:
-    speaker = Speaker("a", "b", "c", "4")
-    assert asked(speaker, tries=3) == Asked(None, failure(FailureKind.UNPARSED, "'c' is no number"), 3)
+    speaker = Speaker("a", "b", "refuse", "4")
+    assert asked(speaker, tries=3) == Asked(None, failure(FailureKind.OUT_OF_RANGE, "off the scale"), 3)
     assert len(speaker.asked) == 3
 
 
@@ -141,12 +166,6 @@ def test_a_reply_without_usable_text_is_named(bad: ChatReply, kind: FailureKind,
 @pytest.mark.parametrize("text", ["hello", "<think>a</think>b"])
 def test_a_reply_with_text_is_usable_whatever_ended_it(text: str) -> None:
     assert unusable(reply(text, finish_reason="length")) is None
-
-
-def test_an_empty_reply_is_shown_to_the_model_as_such() -> None:
-    speaker = Speaker("", "4")
-    assert asked(speaker).tries == 2
-    assert speaker.asked[1].messages[1] == Message(role="assistant", content="(empty)")
 
 
 def test_junk_at_the_bound_on_output_is_a_reply_cut_off() -> None:
