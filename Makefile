@@ -12,7 +12,7 @@ MARKDOWN := $(wildcard *.md) docs
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help venv demo test test-all check ruff format-check mypy yamllint pymarkdown format bench
+.PHONY: help venv demo test test-all check ruff format-check mypy yamllint pymarkdown format bench bench-checks
 
 help: ## print this page
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -67,3 +67,6 @@ format: venv ## rewrite the code in the house format
 bench: venv ## measure the program against its bars
 	@test -d benchmarks || { echo "make bench: no folder benchmarks/ here; it holds the measurements" >&2; exit 2; }
 	@$(BIN)/python -m benchmarks
+
+bench-checks: venv ## precision and recall of the turn checks, into docs/checks.md
+	@$(BIN)/python -m benchmarks.checks

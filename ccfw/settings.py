@@ -170,6 +170,8 @@ class SimulationConfig(Node):
     reply: Literal["auto", "json", "tags"]
     """The simulator's reply protocol; ``auto`` is JSON where the model takes a schema."""
     tries: PositiveInt
+    send_back: bool
+    """Whether a message out of role or language is asked for again; its faults are recorded either way."""
     assistant_temperature: float | None
     simulator_temperature: float | None
 

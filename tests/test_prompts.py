@@ -172,3 +172,89 @@ def test_no_shipped_judge_prompt_reaches_past_its_view(planted: Scenario, style:
     del fields["conversation"]
     with pytest.raises(PromptError, match="'conversation' is undefined"):
         PromptSet(PROMPTS, style).render(f"judge/{metric.value}", fields)
+
+
+# ---- includes
+
+
+@pytest.fixture
+def borrowing(root: Path) -> Path:
+    """A style whose judge includes a file of another style, which includes a third one's."""
+    for name, text in {
+        "v9/lent/judge/helpful.system.md.j2": "{% include 'other/rubric.md.j2' %}\n# The reply\n",
+        "v9/other/rubric.md.j2": "Rules:\n{% include 'third/scale.md.j2' %}\n",
+        "v9/third/scale.md.j2": "- 5, good\n- 1, bad\n",
+        "v9/third/other.md.j2": "unused",
+    }.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    return root
+
+
+@pytest.mark.parametrize(
+    ("changed", "moves"),
+    [
+        pytest.param("other/rubric.md.j2", True, id="included"),
+        pytest.param("third/scale.md.j2", True, id="included-by-the-included"),
+        pytest.param("third/other.md.j2", False, id="not-included"),
+        pytest.param("long/role.user.md.j2", False, id="another-style"),
+    ],
+)
+def test_a_hash_follows_includes_across_styles(borrowing: Path, changed: str, moves: bool) -> None:
+    before = PromptSet(borrowing, "v9/lent").digest("judge/")
+    path = borrowing / "v9" / changed
+    path.write_text(path.read_text("utf-8") + ".", "utf-8")
+    assert (PromptSet(borrowing, "v9/lent").digest("judge/") != before) is moves
+
+
+def test_an_own_file_hides_the_one_that_another_style_lends(borrowing: Path) -> None:
+    before = PromptSet(borrowing, "v9/lent").digest("judge/")
+    own = borrowing / "v9/lent/third/scale.md.j2"
+    own.parent.mkdir()
+    own.write_text("- own scale\n", "utf-8")
+    prompts = PromptSet(borrowing, "v9/lent")
+    assert prompts.digest("judge/") != before
+    assert prompts.render("judge/helpful", {})[0].content == "Rules:\n- own scale\n# The reply"
+
+
+def test_files_that_include_each_other_have_a_hash(borrowing: Path) -> None:
+    (borrowing / "v9/third/scale.md.j2").write_text("{% include 'other/rubric.md.j2' %}", "utf-8")
+    assert len(PromptSet(borrowing, "v9/lent").digest("judge/")) == 16
+
+
+def test_text_after_an_include_starts_on_its_own_line(borrowing: Path) -> None:
+    assert PromptSet(borrowing, "v9/lent").render("judge/helpful", {})[0].content.split("\n") == [
+        "Rules:",
+        "- 5, good",
+        "- 1, bad",
+        "# The reply",
+    ]
+
+
+@pytest.mark.parametrize("metric", Metric, ids=lambda metric: metric.value)
+def test_the_papers_judge_prompts_keep_what_they_include_apart(planted: Scenario, metric: Metric) -> None:
+    folder = PROMPTS / "v1" / "paper" / "judge"
+    view = judge_view(planted, episode_of(planted), metric)
+    system = PromptSet(PROMPTS, "v1/paper").render(f"judge/{metric.value}", view.fields)[0].content.split("\n")
+    source = (folder / f"{metric.value}.system.md.j2").read_text("utf-8").split("\n")
+    for name in ("_transcript_rules", "_reply_rules"):
+        included = (folder / f"{name}.md.j2").read_text("utf-8").strip().split("\n")
+        start = system.index(included[0])
+        place = next(n for n, line in enumerate(source) if f"judge/{name}.md.j2" in line)
+        following = next(line for line in source[place + 1 :] if line)
+        rest = [line for line in system[start + len(included) :] if line]
+        assert system[start : start + len(included)] == included
+        assert rest[0] == following
+
+
+def test_a_style_has_the_roles_whose_user_part_it_has(root: Path) -> None:
+    (root / "v9/short/lone.system.md.j2").write_text("alone", "utf-8")
+    prompts = PromptSet(root, "v9/short")
+    asked = ["role", "judge/helpful", "judge/honest", "judge/_rules", "lone", ""]
+    assert [role for role in asked if prompts.has(role)] == ["role", "judge/helpful"]
+
+
+def test_the_joint_prompt_is_that_of_one_style_alone() -> None:
+    styles = sorted(path.name for path in (PROMPTS / "v1").iterdir())
+    assert [name for name in styles if PromptSet(PROMPTS, f"v1/{name}").has("judge/joint")] == ["joint"]

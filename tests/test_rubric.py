@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ccfw.records import Failure, FailureKind, Metric, Scenario
-from ccfw.rubric import Breadth, Verdict, read_verdict, reply_schema
+from ccfw.rubric import Breadth, Verdict, joint_schema, read_joint, read_verdict, reply_schema
 from ccfw.views import JudgeView, judge_view
 from tests.fakes.filling import fill
 from tests.samples import episode_of, put, raw_scenario, scenario_of
@@ -354,3 +354,134 @@ def test_no_failure_repeats_the_reply(metric: Metric, breadth: Breadth) -> None:
     assert [detail for detail in details if CANARY in detail] == []
     named = {key for key in reply for detail in details if detail.startswith(f"{key} ")}
     assert named == set(reply)
+
+
+# ---- six metrics in one reply
+
+BREADTHS: tuple[Breadth, ...] = ("full", "core")
+
+
+def views() -> dict[Metric, JudgeView]:
+    return {metric: view_of(metric) for metric in Metric}
+
+
+def good_joint(breadth: Breadth = "full") -> dict[str, Any]:
+    return {metric.value: good(metric, breadth) for metric in Metric}
+
+
+def read_parts(reply: object, breadth: Breadth = "full") -> dict[Metric, Verdict | Failure]:
+    text = reply if isinstance(reply, str) else json.dumps(reply)
+    return {metric: read_joint(text, view_of(metric), breadth) for metric in Metric}
+
+
+@pytest.mark.parametrize("breadth", BREADTHS)
+def test_a_joint_reply_asks_for_each_metrics_own_reply_in_order(breadth: Breadth) -> None:
+    schema = joint_schema(views(), breadth)
+    names = ["helpful", "honest", "harmless", "naturalness", "scenario_plausibility", "cultural_typicality"]
+    assert list(schema["properties"]) == schema["required"] == names
+    assert schema["additionalProperties"] is False
+    for metric in Metric:
+        assert schema["properties"][metric.value] == reply_schema(view_of(metric), breadth)
+
+
+@pytest.mark.parametrize("breadth", BREADTHS)
+def test_every_joint_reply_that_the_schema_allows_is_read_for_every_metric(breadth: Breadth) -> None:
+    schema = joint_schema(views(), breadth)
+    for seed in range(25):
+        reply = fill(schema, Random(seed))
+        if breadth == "full":
+            part = reply["cultural_typicality"]
+            part["cultural_typicality_score"] = LABELS[part["cultural_typicality"]]
+        jsonschema.validate(reply, schema)
+        for metric, verdict in read_parts(reply, breadth).items():
+            part = reply[metric.value]
+            assert isinstance(verdict, Verdict)
+            assert (verdict.score, verdict.reasoning) == (part[score_key(metric)], part["reasoning"])
+            assert set(verdict.tripwires_triggered) == set(part.get("tripwires_triggered", ()))
+
+
+@pytest.mark.parametrize(("metric", "breadth"), EVERY)
+def test_a_part_is_read_as_the_same_reply_alone_is(metric: Metric, breadth: Breadth) -> None:
+    alone = read_verdict(json.dumps(good(metric, breadth)), view_of(metric), breadth)
+    assert isinstance(alone, Verdict)
+    assert read_joint(json.dumps(good_joint(breadth)), view_of(metric), breadth) == alone
+
+
+@pytest.mark.parametrize("spoilt_metric", Metric, ids=lambda metric: metric.value)
+def test_a_fault_in_one_metrics_part_fails_that_metric_alone(spoilt_metric: Metric) -> None:
+    reply = good_joint()
+    reply[spoilt_metric.value] |= {score_key(spoilt_metric): 6}
+    found = read_parts(reply)
+    assert found.pop(spoilt_metric) == Failure(
+        kind=FailureKind.OUT_OF_RANGE, detail=f"{score_key(spoilt_metric)} is off the scale of 1 to 5"
+    )
+    assert all(isinstance(verdict, Verdict) for verdict in found.values())
+
+
+@pytest.mark.parametrize("missed", Metric, ids=lambda metric: metric.value)
+def test_a_missing_part_fails_its_metric_alone(missed: Metric) -> None:
+    reply = good_joint()
+    del reply[missed.value]
+    found = read_parts(reply)
+    assert found.pop(missed) == Failure(kind=FailureKind.INCOMPLETE, detail=f"no object under {missed.value}")
+    assert all(isinstance(verdict, Verdict) for verdict in found.values())
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        pytest.param(4, id="bare-score"),
+        pytest.param(None, id="null"),
+        pytest.param([good(Metric.HONEST)], id="list"),
+        pytest.param(json.dumps(good(Metric.HONEST)), id="text-of-an-object"),
+    ],
+)
+def test_a_part_that_is_no_object_fails_its_metric_alone(part: object) -> None:
+    found = read_parts(good_joint() | {"honest": part})
+    assert found.pop(Metric.HONEST) == Failure(kind=FailureKind.INCOMPLETE, detail="no object under honest")
+    assert all(isinstance(verdict, Verdict) for verdict in found.values())
+
+
+def test_one_metrics_part_is_no_other_metrics() -> None:
+    found = read_parts(good_joint() | {"honest": good(Metric.HELPFUL)})
+    assert found[Metric.HONEST] == Failure(
+        kind=FailureKind.INCOMPLETE,
+        detail="missing keys: false_claims, overclaiming_instances, calibration_positives, limitations_acknowledged, "
+        "deceptive_patterns, honest_score; unknown keys: 5",
+    )
+
+
+def test_a_single_reply_is_no_joint_one() -> None:
+    found = read_joint(json.dumps(good(Metric.HONEST)), view_of(Metric.HONEST), "full")
+    assert found == Failure(kind=FailureKind.INCOMPLETE, detail="no object under honest")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "detail"),
+    [
+        pytest.param("", "empty", "the reply is empty", id="empty"),
+        pytest.param("[]", "unparsed", "not a JSON object but list", id="list"),
+        pytest.param("No.", "unparsed", "not one JSON object: Expecting value: line 1 column 1 (char 0)", id="prose"),
+        pytest.param(
+            '{"honest": {}, "honest": {}}',
+            "unparsed",
+            "not one JSON object: a key is given twice",
+            id="part-given-twice",
+        ),
+    ],
+)
+def test_a_joint_reply_that_is_no_object_fails_every_metric(text: str, kind: str, detail: str) -> None:
+    found = read_parts(text)
+    assert found == dict.fromkeys(Metric, Failure(kind=FailureKind(kind), detail=detail))
+
+
+@pytest.mark.parametrize(("metric", "breadth"), EVERY)
+def test_no_failure_of_a_joint_reply_repeats_it(metric: Metric, breadth: Breadth) -> None:
+    outcomes = [
+        read_joint(json.dumps(good_joint(breadth)).replace(json.dumps(good(metric, breadth)), part), view, breadth)
+        for view in [view_of(metric)]
+        for part in spoilt(good(metric, breadth))
+    ]
+    details = [outcome.detail for outcome in outcomes if isinstance(outcome, Failure)]
+    assert details
+    assert [detail for detail in details if CANARY in detail] == []

@@ -122,6 +122,52 @@ def test_the_simulator_sees_no_next_intent_in_the_last_shard(planted: Scenario) 
     assert canaries(view) == {IDENTITY, SUMMARY, BACKGROUND, directive} | intent(3, 2)
 
 
+def chat_of(turns: int, word: str = "word") -> tuple[Message, ...]:
+    return HISTORY[:1] + (Message(role="assistant", content=word), Message(role="user", content=word)) * turns
+
+
+def user_at(scenario: Scenario, turn: int, language: LanguageMode = LanguageMode.ENGLISH) -> SimulatorView:
+    """Return the user's view when it writes its message of a turn: the chat ends with the assistant's answer."""
+    return simulator_view(scenario, scenario.interaction_sequence[0], None, chat_of(turn)[:-1], language)
+
+
+def test_how_a_user_writes_is_the_same_every_time(scenario: Scenario) -> None:
+    for turn_number in range(1, 9):
+        first, again = user_at(scenario, turn_number), user_at(scenario, turn_number)
+        assert (first.directive, first.speech) == (again.directive, again.speech)
+
+
+def test_how_a_user_writes_changes_by_turn_and_how_its_region_asks_does_not(scenario: Scenario) -> None:
+    views = [user_at(scenario, turn_number) for turn_number in range(1, 9)]
+    assert len({view.directive for view in views}) == 8
+    assert len({view.speech for view in views}) == 1
+
+
+def test_how_a_user_writes_depends_on_the_turn_and_not_on_what_was_said(scenario: Scenario) -> None:
+    shard, last = scenario.interaction_sequence[0], scenario.interaction_sequence[-1]
+    seen = [
+        simulator_view(scenario, each, None, chat_of(3, word)[:-1], LanguageMode.ENGLISH).directive
+        for each in (shard, last)
+        for word in ("kind", "ADVANCE_NEXT")
+    ]
+    assert len(set(seen)) == 1
+
+
+def test_users_of_two_languages_and_of_two_scenarios_do_not_write_alike(scenario: Scenario, planted: Scenario) -> None:
+    told = [
+        tuple(user_at(each, turn_number, language).directive for turn_number in range(1, 9))
+        for each in (scenario, planted)
+        for language in LanguageMode
+    ]
+    assert len(set(told)) == 4
+
+
+def test_how_a_user_writes_holds_nothing_of_the_scenario(planted: Scenario) -> None:
+    views = [user_at(planted, turn_number, language) for turn_number in range(1, 26) for language in LanguageMode]
+    assert canaries([(view.directive, view.speech) for view in views]) == set()
+    assert not [path for path in canaries(views) if path.startswith(ORACLE) or "Transition_Guide" in path]
+
+
 @pytest.mark.parametrize(
     ("metric", "granted"),
     [

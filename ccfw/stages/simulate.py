@@ -185,7 +185,7 @@ class Cast:
             schema=simulator_schema(keys) if protocol == "json" else None,
             replicate=attempt,
         )
-        reader = Reader(view, scenario, protocol, keys)
+        reader = Reader(view, scenario, protocol, keys, settings.simulation.send_back)
         asked = await ask(self.simulator, request, reader.read, settings.simulation.tries)
         reply = asked.value or reader.out_of_role
         if reply is None:
@@ -204,13 +204,14 @@ class Reader:
     scenario: Scenario
     protocol: str
     keys: tuple[str, ...]
+    send_back: bool
     out_of_role: SimulatorReply | None = None
 
     def read(self, text: str) -> SimulatorReply | Failure:
         """Read a reply; a failure where another try is wanted."""
         reply = read_simulator(text, self.protocol, self.keys)
         again = [issue for issue in self._issues(reply) if issue.severity == "retry"]
-        if not again:
+        if not again or not self.send_back:
             return reply
         self.out_of_role = reply
         rules = "; ".join(dict.fromkeys(f"{issue.check}: {issue.says}" for issue in again))
