@@ -74,7 +74,11 @@ def case(name: str, arguments: list[str], *lines: str) -> Any:
             "limit=-1: input should be greater than 0",
         ),
         case("path-not-given", ["dataset=files"], "dataset.path: must be given, as in dataset.path=…"),
-        case("sweep-of-values", ["limit=1,2"], "limit=1,2: several values are a sweep and need -m; a list is 'limit=[1,2]'"),
+        case(
+            "sweep-of-values",
+            ["limit=1,2"],
+            "limit=1,2: several values are a sweep and need -m; a list is 'limit=[1,2]'",
+        ),
         case(
             "sweep-of-options",
             ["language=english,native"],
