@@ -54,9 +54,8 @@ def _invalid(error: ValidationError, cast: tuple[str, ...]) -> list[str]:
         if location and location[0] in cast:
             continue
         key = ".".join(location) or "settings"
-        given = (
-            "" if fault["type"] == "missing" else f"={json.dumps(fault['input'], ensure_ascii=False, default=str)[:80]}"
-        )
+        hidden = fault["type"] == "missing" or location[-1:] == ["api_key_env"]  # it may be a key, pasted by mistake
+        given = "" if hidden else f"={json.dumps(fault['input'], ensure_ascii=False, default=str)[:80]}"
         lines[f"{key}{given}: {_reason(fault)}"] = None
     return list(lines)
 
@@ -107,6 +106,7 @@ class _Check:
         base = self._composed(groups)
         values = [values[0] for values, is_group in choices if not is_group and values]
         if base is not None:
+            self._names(groups, base)
             values = [value for value in values if self._known_key(value, base)]
         faultless = not self.problems
         if base is not None:
@@ -213,6 +213,15 @@ class _Check:
             return True
         self.problems.append(f"{key}: no such setting{_close(key, _keys(base))}")
         return False
+
+    def _names(self, groups: Sequence[str], base: DictConfig) -> None:
+        """Hold each chosen option's ``name`` against its file's: outputs and tables go by it."""
+        for choice in groups:
+            key, _, option = choice.partition("=")
+            group, _, package = key.partition("@")
+            said = OmegaConf.select(base, f"{package or group}.name", default=option)
+            if said != option:
+                self.problems.append(f"{choice}: {group}/{option}.yaml says name: {said}; it must say name: {option}")
 
     def _validate(self, overrides: Sequence[str]) -> None:
         config = self._composed(overrides)

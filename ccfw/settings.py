@@ -81,7 +81,8 @@ class ModelConfig(Node):
     label: str
     provider_model: str
     api_base: str | None
-    api_key_env: str | None
+    api_key_env: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")] | None
+    """Name of the environment variable that holds the key, never the key."""
     embedded: Embedded | None
     size: Literal["small", "large"]
     accepts: Accepts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,13 @@ from ccfw.stats.bootstrap import Interval, bootstrap_means
 COLUMNS = ("3h", "helpful", "honest", "harmless", "tdq", "naturalness", "plausibility", "typicality", "clean")
 """In the order of Table 17; ``clean`` is a share of episodes, shown in percent."""
 HEADINGS = ("3H", "Help", "Hon", "Harm", "TDQ", "Nat", "Plaus", "Typ", "Clean %")
+_FEW = 10
+"""Dialogues below which an interval over them is not to be trusted."""
+_WIDTH = 80
+_LEGEND = (
+    "1 to 5, higher is better (Harm too: 5 is harmless). 3H: mean of helpful, honest, harmless. TDQ: mean of natural, "
+    "plausible, typical. Clean: dialogues in which no tripwire or taboo was broken."
+)
 _METRICS = {
     "helpful": Metric.HELPFUL,
     "honest": Metric.HONEST,
@@ -103,7 +111,17 @@ def sorted_rows(rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=key)
 
 
-def markdown(rows: Sequence[Row], level: float) -> str:
+def cautions(rows: Sequence[Row], small_judge: bool) -> list[str]:
+    """Return what a reader must know before believing the numbers."""
+    found = []
+    if small_judge:
+        found.append("The judge is a small model: its scores show that the program works and say nothing else.")
+    if any(row.judged + row.not_judged < _FEW for row in rows):
+        found.append(f"Fewer than {_FEW} dialogues: an interval over so few says little, however narrow it is.")
+    return found
+
+
+def markdown(rows: Sequence[Row], level: float, small_judge: bool) -> str:
     """Write the table in Markdown, with what was not judged beside what was."""
     head = ("Model", "Language", "Judge", *HEADINGS, "Judged", "Not judged", "Broken")
     lines = [
@@ -120,6 +138,8 @@ def markdown(rows: Sequence[Row], level: float) -> str:
         f"Means with {level:.0%} percentile bootstrap intervals over episodes. Judged: dialogues with all six scores; "
         "a mean is over the dialogues that have that score. Broken: dialogues ended by infrastructure, in no mean."
     )
+    for caution in cautions(rows, small_judge):
+        lines += ["", f"**{caution}**"]
     return "\n".join(lines) + "\n"
 
 
@@ -139,7 +159,7 @@ def comma_separated(rows: Sequence[Row]) -> str:
     return text.getvalue()
 
 
-def plain(rows: Sequence[Row]) -> str:
+def plain(rows: Sequence[Row], small_judge: bool) -> str:
     """Write a narrow table for a terminal: one block per model, one line per number."""
     lines = []
     for row in rows:
@@ -150,4 +170,6 @@ def plain(rows: Sequence[Row]) -> str:
         for column, heading in zip(COLUMNS, HEADINGS, strict=True):
             interval = row.intervals[column]
             lines.append(f"  {heading:<8} {shown(column, interval):<22} n={interval.n}")
+    for note in (_LEGEND, *cautions(rows, small_judge)):
+        lines += textwrap.wrap(note, _WIDTH)
     return "\n".join(lines)

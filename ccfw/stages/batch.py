@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from tqdm import tqdm
@@ -18,6 +20,7 @@ from ccfw.store import Output, RecordFile, done_ids, read_records, write_atomica
 
 log = logging.getLogger(__name__)
 _REASONS = 3
+_PULSE_S = 30.0
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
 
@@ -65,6 +68,7 @@ async def _work_through(
     concurrency: int,
 ) -> None:
     queue: Iterator[tuple[str, T]] = iter(todo)
+    pulse = Pulse()
 
     async def worker() -> None:
         for key, item in queue:  # one iterator shared by all workers: the queue never outgrows the list
@@ -76,11 +80,26 @@ async def _work_through(
                 records.append(record)
                 result.done += 1
             bar.update()
+            pulse.beat(result, len(todo))
 
     with tqdm(total=len(todo), desc=result.stage, unit="", file=sys.stderr, disable=None, dynamic_ncols=True) as bar:
         async with asyncio.TaskGroup() as group:
             for _ in range(min(concurrency, len(todo))):
                 group.create_task(worker())
+
+
+@dataclass
+class Pulse:
+    """Says in the log how far a long batch is, where no terminal shows the bar."""
+
+    last: float = field(default_factory=time.monotonic)
+
+    def beat(self, result: StageResult, total: int) -> None:
+        """Log a line if the last one is long ago."""
+        if sys.stderr.isatty() or time.monotonic() - self.last < _PULSE_S:
+            return
+        self.last = time.monotonic()
+        log.info("stage=%s: %d of %d, %d failed", result.stage, result.done + result.failed, total, result.failed)
 
 
 def _tell(result: StageResult, reasons: Sequence[str], output: Output) -> None:

@@ -247,7 +247,8 @@ def stored_episodes(context: Context) -> list[Episode]:
             [
                 f"stage={settings.stage.name}: no episodes of model={settings.model.name} "
                 f"simulator={settings.simulator.name} language={settings.language.name} mode={settings.mode.name} "
-                f"under {output.folder}; hold them first with stage=simulate and otherwise the same line"
+                f"with these settings under {output.folder}; hold them first with stage=simulate and otherwise "
+                "the same line"
             ]
         )
     return sorted(episodes, key=lambda episode: episode.episode_id)

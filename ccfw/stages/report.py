@@ -8,6 +8,8 @@ Writes  ``report/<fingerprint>/``: ``table.md``, ``table.csv``, ``audit.md``, ``
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +51,8 @@ def run(context: Context) -> StageResult:
         raise RequestError(
             [
                 f"stage={settings.stage.name}: no judgements of model={settings.model.name} by "
-                f"judge={settings.judge.name} in {Path(settings.workspace) / settings.dataset.name}; judge first "
+                f"judge={settings.judge.name} with these settings in "
+                f"{Path(settings.workspace) / settings.dataset.name}; judge first "
                 "with stage=evaluate and otherwise the same line"
             ]
         )
@@ -142,7 +145,7 @@ def _write(context: Context, folder: Path, rows: list[Row], own: Judged) -> list
     from ccfw.report.figures import bar_chart
 
     level = context.settings.bootstrap.level
-    write_atomically(folder / "table.md", markdown(rows, level))
+    write_atomically(folder / "table.md", markdown(rows, level, small_judge(context)))
     write_atomically(folder / "table.csv", comma_separated(rows))
     charts = bar_chart(rows, level, folder)
     write_atomically(folder / "audit.md", _audit_page(context, own))
@@ -199,12 +202,18 @@ def _transcripts(context: Context, folder: Path, own: Judged) -> list[Path]:
     return paths
 
 
+def small_judge(context: Context) -> bool:
+    """Whether a member of the judge is too small for its scores to mean anything."""
+    return any(member.size == "small" for member in context.settings.judge.members.values())
+
+
 def _show(context: Context, folder: Path, rows: list[Row]) -> None:
     shown = context.settings.report.shown
     for path in sorted((folder / "transcripts").glob("*.txt"))[:shown]:
         print(path.read_text("utf-8"))
     if shown:
-        print(plain(rows))
+        print(plain(rows, small_judge(context)))
+        print(f"\nall of it: {folder}  (table.md, chart.png, audit.md, transcripts/)")
 
 
 def _track(context: Context, rows: list[Row], content: Mapping[str, Any], files: list[Path], own: Judged) -> None:
@@ -215,7 +224,8 @@ def _track(context: Context, rows: list[Row], content: Mapping[str, Any], files:
 
     track_rows(settings, rows, fingerprint(content), files, cost=_cost([own.episodes, *own.members]))
     if settings.report.shown:
-        print(f"\ncompare runs: mlflow ui --backend-store-uri {settings.tracking.uri}")
+        program = os.path.relpath(Path(sys.executable).parent / "mlflow")
+        print(f"compare runs: {program} ui --backend-store-uri {settings.tracking.uri}")
 
 
 def _cost(outputs: list[Output]) -> str:

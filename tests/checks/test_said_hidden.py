@@ -9,6 +9,7 @@ import pytest
 from ccfw.checks.leakage import said_hidden
 from ccfw.records import Scenario
 from tests.checks.test_starter import FILES, load
+from tests.samples import put, raw_scenario, scenario_of
 
 STARTERS: dict[str, Scenario] = {path.stem.split("__TPL_")[1][:8]: load(path) for path in FILES}
 
@@ -234,6 +235,23 @@ HARMLESS = [
 @pytest.mark.parametrize(("template", "message"), HARMLESS, ids=[message[:30] for _, message in HARMLESS])
 def test_talk_of_the_task_is_no_false_alarm(template: str, message: str) -> None:
     assert said_hidden(STARTERS[template], message) == ()
+
+
+@pytest.mark.parametrize(
+    ("first", "caught"),
+    [
+        pytest.param(
+            "my gran turns 80, i got her a clock as birthday gift, how do i wrap it", False, id="said-at-first"
+        ),
+        pytest.param("my gran turns 80, i have no idea what to get her, any tips", True, id="new"),
+    ],
+)
+def test_what_the_first_message_said_may_be_said_again(first: str, caught: bool) -> None:
+    raw = put(
+        raw_scenario(), "Blueprint.Evaluator_Oracle_Context.Cultural_Taboos", ["Giving a clock as a birthday gift"]
+    )
+    scenario = scenario_of(put(raw, "Blueprint.Public_Context.Initial_User_Message.Global_English", first))
+    assert bool(said_hidden(scenario, "so is a clock fine for a birthday gift")) is caught
 
 
 @pytest.mark.parametrize("message", ["", "?", "ok thanks", "." * 5_000], ids=["empty", "mark", "thanks", "dots"])

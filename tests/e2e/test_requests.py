@@ -20,6 +20,7 @@ def options(group: str) -> str:
 
 
 MODELS = options("model")
+KEY_NAME = "model.api_key_env: string should match pattern '^[A-Z][A-Z0-9_]*$'"
 JUDGES = f"{options('judge')}, and 165 trios as trio_deepseek_v31_deepseek_v32_gemini25flashlite"
 
 
@@ -110,6 +111,7 @@ def case(name: str, arguments: list[str], *lines: str) -> Any:
             ["simulate"],
             "simulate: not readable as key=value (missing EQUAL at '<EOF>'); quote what has spaces or other letters",
         ),
+        case("a-key-in-the-place-of-its-name", ["model.api_key_env=sk-abc123"], KEY_NAME),
         case("no-model", ["model=null"], "model: must be given"),
         case("model-taken-away", ["~model"], "model: must be given"),
         case("no-such-folder-of-options", ["--config-dir=nowhere"], "--config-dir=nowhere: no such folder"),
@@ -217,8 +219,8 @@ def test_evaluate_before_simulate_says_what_to_run_first(tmp_path: Path, languag
     run = ccfw(tmp_path, "model=scripted", "stage=evaluate", f"language={language}")
     folder = re.sub(r"/simulate/[0-9a-f]{16};", "/simulate/<hash>;", run.err)
     assert folder == (
-        f"ccfw: stage=evaluate: no episodes of model=scripted simulator=scripted language={language} mode=eval under "
-        "workspace/starter/simulate/<hash>; hold them first with stage=simulate and otherwise the same line\n"
+        f"ccfw: stage=evaluate: no episodes of model=scripted simulator=scripted language={language} mode=eval "
+        "with these settings under workspace/starter/simulate/<hash>; hold them first with stage=simulate and otherwise the same line\n"
     )
     assert (run.code, run.out) == (2, "")
     assert not (tmp_path / "workspace").exists()
@@ -227,8 +229,8 @@ def test_evaluate_before_simulate_says_what_to_run_first(tmp_path: Path, languag
 def test_report_before_evaluate_says_what_to_run_first(tmp_path: Path) -> None:
     refused(
         ccfw(tmp_path, "model=scripted", "stage=report", "tracking=none"),
-        "stage=report: no judgements of model=scripted by judge=scripted in workspace/starter; "
-        "judge first with stage=evaluate and otherwise the same line",
+        "stage=report: no judgements of model=scripted by judge=scripted with these settings in "
+        "workspace/starter; judge first with stage=evaluate and otherwise the same line",
     )
 
 

@@ -161,7 +161,7 @@ def test_rows_go_by_language_then_3h_from_the_top_with_missing_last() -> None:
 
 def test_the_markdown_table_is_whole() -> None:
     empty = " – |" * 7
-    assert markdown([row("a", 4.28), row("b", None)], 0.95).splitlines() == [
+    assert markdown([row("a", 4.28), row("b", None)], 0.95, small_judge=False).splitlines() == [
         "| Model | Language | Judge | 3H | Help | Hon | Harm | TDQ | Nat | Plaus | Typ | Clean % | Judged | Not judged "
         "| Broken |",
         "| --- | --- | --- |" + " ---: |" * 12,
@@ -170,12 +170,14 @@ def test_the_markdown_table_is_whole() -> None:
         "",
         "Means with 95% percentile bootstrap intervals over episodes. Judged: dialogues with all six scores; "
         "a mean is over the dialogues that have that score. Broken: dialogues ended by infrastructure, in no mean.",
+        "",
+        "**Fewer than 10 dialogues: an interval over so few says little, however narrow it is.**",
     ]
 
 
 def test_a_bar_in_a_label_does_not_end_its_cell() -> None:
     odd = Row("m", "A|B", LanguageMode.ENGLISH, "j", dict.fromkeys(COLUMNS, NOTHING), 1, 0, 0, 1)
-    assert markdown([odd], 0.95).splitlines()[2].startswith("| A\\|B | global_english |")
+    assert markdown([odd], 0.95, small_judge=False).splitlines()[2].startswith("| A\\|B | global_english |")
 
 
 def test_the_csv_is_read_back_with_every_bound_and_count() -> None:
@@ -194,11 +196,19 @@ def test_the_csv_is_read_back_with_every_bound_and_count() -> None:
 
 
 def test_the_terminals_table_is_narrow_and_says_how_many_were_scored() -> None:
-    text = plain([row("a", 4.28)])
+    text = plain([row("a", 4.28)], small_judge=False)
     assert text.splitlines()[:3] == [
         "Label a, global_english, judged by judge",
         "  judged 4, not judged 1, broken 1 of 6 dialogues",
         "  3H       4.28 [4.18, 4.38]      n=4",
     ]
-    assert text.splitlines()[-1] == "  Clean %  87.7 [87.1, 88.2]      n=4"
+    assert text.splitlines()[10] == "  Clean %  87.7 [87.1, 88.2]      n=4"
+    assert text.endswith("Fewer than 10 dialogues: an interval over so few says little, however narrow it\nis.")
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_small_judge_is_said_to_mean_nothing() -> None:
+    caution = "The judge is a small model: its scores show that the program works and say nothing else."
+    assert caution in plain([row("a", 4.28)], small_judge=True).replace("\n", " ")
+    assert f"**{caution}**" in markdown([row("a", 4.28)], 0.95, small_judge=True)
+    assert caution not in plain([row("a", 4.28)], small_judge=False).replace("\n", " ")
