@@ -61,6 +61,7 @@ class GoldView:
 class Intent:
     """What the user wants in one shard and how it goes about it."""
 
+    shard_id: int
     phase_label: str
     goal: str
     signifiers: tuple[str, ...]
@@ -150,6 +151,7 @@ def gold_view(scenario: Scenario, shard: Shard, history: tuple[Message, ...]) ->
 def _intent(shard: Shard) -> Intent:
     instruction = shard.user_instruction
     return Intent(
+        shard_id=shard.shard_id,
         phase_label=shard.phase_label,
         goal=instruction.current_surface_goal,
         signifiers=instruction.required_signifier_usage,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +12,8 @@ from typing import Any
 from ccfw.records import Episode
 
 _TOP = 3
+_UNSPACED = re.compile("[\u0e00-\u0eff\u0f00-\u0fff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+"""Thai, Lao, Tibetan, Khmer, kana and Han."""
 _OPENER_LETTERS = 4
 """Letters that count as an opener where words are not parted by spaces."""
 
@@ -27,8 +30,8 @@ class Audit:
     faulty: int
     """Messages that fail any check."""
     retries: int
-    leaks: int
-    """User messages that say something hidden."""
+    leaks: int | None
+    """User messages that say something hidden; ``None`` where the check cannot read the language."""
     endings: Mapping[str, int]
     openers: int
     """Different openers among the messages."""
@@ -37,7 +40,7 @@ class Audit:
     length_sd: float
 
 
-def audit(episodes: Sequence[Episode], leaks: int) -> Audit:
+def audit(episodes: Sequence[Episode], leaks: int | None) -> Audit:
     """Count what the simulator did in finished episodes."""
     written = [turn for episode in episodes for turn in episode.turns[1:]]
     openers = Counter(opener(turn.user) for turn in written)
@@ -60,10 +63,8 @@ def audit(episodes: Sequence[Episode], leaks: int) -> Audit:
 def opener(text: str) -> str:
     """Return the first word of a message in lower case, or its first letters in scripts without spaces."""
     words = text.lower().split()
-    if not words:
-        return ""
-    first = words[0].strip(".,!?…、。！？")
-    return first if first.isascii() else first[:_OPENER_LETTERS]
+    first = words[0].strip(".,!?…、。！？\"'“”‘’「」") if words else ""
+    return first[:_OPENER_LETTERS] if _UNSPACED.search(first) else first
 
 
 def markdown(audits: Mapping[str, Audit], stops: Mapping[str, Any], attacks: Iterable[tuple[str, str]]) -> str:
@@ -76,7 +77,8 @@ def markdown(audits: Mapping[str, Audit], stops: Mapping[str, Any], attacks: Ite
     for name, a in audits.items():
         common = ", ".join(f"{_cell(word)} {times}" for word, times in a.commonest)
         length = f"{a.length_mean:.0f} ± {a.length_sd:.0f}"
-        cells = (name, a.messages, _share(a.faulty, a.messages), a.retries, a.leaks, a.openers, common, length)
+        leaks = "–" if a.leaks is None else a.leaks
+        cells = (_cell(name), a.messages, _share(a.faulty, a.messages), a.retries, leaks, a.openers, common, length)
         lines.append(f"| {' | '.join(map(str, cells))} |")
     lines += ["", "Faults by check, as a share of the messages:", ""]
     for name, a in audits.items():
@@ -97,7 +99,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;")[:24]
+    return text[:40].replace("|", "\\|").replace("<", "&lt;")
 
 
 def _stop(stop: Mapping[str, Any]) -> str:

@@ -180,7 +180,7 @@ def _look(settings: Settings, output: Output, seen: list[Episode], planned: int)
 
     columns = {
         f"{language.value} {metric.value}": Column(np.array([score(e, language, metric) for e in seen]), 1.0, 5.0)
-        for language in sorted({episode.language_mode for episode in seen})
+        for language in settings.language.modes
         for metric in Metric
     }
     return stopping_point(
@@ -225,9 +225,12 @@ def plan(context: Context) -> tuple[int, int]:
     for member in context.settings.judge.members.values():
         have = done_ids(context.output(NAME, fingerprint(parts(context, member))).records)
         todo = [sum(f"{episode}::{metric}" not in have for metric in Metric) for episode in planned]
-        joint = context.prompts(member).has(JOINT)
-        least += sum(missing > 0 for missing in todo) if joint else sum(todo)
-        most += sum(todo) * tries
+        if context.prompts(member).has(JOINT):  # the first try is one call for all, each later try one metric's own
+            least += sum(missing > 0 for missing in todo)
+            most += sum((missing > 0) + missing * (tries - 1) for missing in todo)
+        else:
+            least += sum(todo)
+            most += sum(todo) * tries
     return least, most
 
 

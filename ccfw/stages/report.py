@@ -161,11 +161,9 @@ def _audit_page(context: Context, own: Judged) -> str:
     audits = {}
     for language in context.settings.language.modes:
         episodes = [episode for episode in held if episode.language_mode is language]
-        leaks = sum(
-            bool(said_hidden(scenarios[episode.seed.seed_id], turn.user))
-            for episode in episodes
-            for turn in episode.turns[1:]
-        )
+        written = [(scenarios[e.seed.seed_id], turn.user) for e in episodes for turn in e.turns[1:]]
+        readable = language is LanguageMode.ENGLISH  # what is hidden is written in English
+        leaks = sum(bool(said_hidden(scenario, text)) for scenario, text in written) if readable else None
         audits[f"{own.label}, {language.value}"] = audit(episodes, leaks)
     manifests = [output.read_manifest() for output in own.members]
     stops = {manifest["member"]: manifest["stopped"] for manifest in manifests if manifest.get("stopped")}

@@ -187,8 +187,9 @@ class Cast:
         )
         reader = Reader(view, scenario, protocol, keys, settings.simulation.send_back)
         asked = await ask(self.simulator, request, reader.read, settings.simulation.tries)
+        unanswered = asked.failure is not None and asked.failure.kind is FailureKind.INFRASTRUCTURE
         reply = asked.value or reader.out_of_role
-        if reply is None:
+        if reply is None or unanswered:  # an outage must not make a refused message final
             return Broken(f"{asked.failure.kind.value}: {asked.failure.detail}" if asked.failure else "no reply")
         return Move(reply.decision, reply.message, reply.thinking, asked.tries - 1, reader.faults(reply))
 
@@ -223,7 +224,7 @@ class Reader:
 
     def _issues(self, reply: SimulatorReply) -> tuple[TurnIssue, ...]:
         goals = [shard.user_instruction.current_surface_goal for shard in self.scenario.interaction_sequence]
-        shard = goals.index(self.view.intent.goal) + (reply.decision is Decision.ADVANCE_NEXT)
+        shard = self.view.intent.shard_id - 1 + (reply.decision is Decision.ADVANCE_NEXT)
         if shard == len(goals):
             return ()  # the last shard is cleared: nobody reads the message
         return check_turn(reply.message, self.view.history, goals=goals, shard=shard, language=self.view.language)

@@ -220,7 +220,8 @@ def test_evaluate_before_simulate_says_what_to_run_first(tmp_path: Path, languag
     folder = re.sub(r"/simulate/[0-9a-f]{16};", "/simulate/<hash>;", run.err)
     assert folder == (
         f"ccfw: stage=evaluate: no episodes of model=scripted simulator=scripted language={language} mode=eval "
-        "with these settings under workspace/starter/simulate/<hash>; hold them first with stage=simulate and otherwise the same line\n"
+        "with these settings under workspace/starter/simulate/<hash>; hold them first with stage=simulate and otherwise "
+        "the same line\n"
     )
     assert (run.code, run.out) == (2, "")
     assert not (tmp_path / "workspace").exists()
