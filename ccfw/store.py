@@ -101,7 +101,7 @@ def _drop_torn_line(path: Path) -> None:
             file.truncate(end)
 
 
-_FIRST_VALUE = re.compile(rb'^\{"[a-z_]+":"((?:[^"\\]|\\.)*)"')
+_FIRST_VALUE = re.compile(rb'\{"[a-z_]+":"([^"\\]*(?:\\.[^"\\]*)*)"')
 
 
 def done_ids(path: Path) -> set[str]:
@@ -113,8 +113,12 @@ def done_ids(path: Path) -> set[str]:
         for line in file:
             match = _FIRST_VALUE.match(line)
             if match and line.endswith(b"\n"):
-                ids.add(json.loads(b'"' + match[1] + b'"'))
+                ids.add(_unquoted(match[1]))
     return ids
+
+
+def _unquoted(text: bytes) -> str:
+    return str(json.loads(b'"%b"' % text)) if b"\\" in text else text.decode()
 
 
 def read_records(path: Path, kind: type[R]) -> Iterator[R]:

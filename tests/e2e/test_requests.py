@@ -281,3 +281,13 @@ def test_a_mistake_in_the_last_own_judge_of_a_sweep_stops_all_jobs(tmp_path: Pat
     path.write_text(path.read_text("utf-8").replace("mean", "average"), "utf-8")
     run = ccfw(tmp_path, "--config-dir=my conf", "-m", "judge=mine_judge,yours_judge", "model=mine", "dry_run=true")
     refused(run, "judge.aggregation=\"average\": input should be 'mean', 'median' or 'majority'")
+
+
+def test_an_option_that_goes_by_another_name_is_refused(tmp_path: Path) -> None:
+    own_options(tmp_path, "http://127.0.0.1:9/v1", ("mine",))
+    path = tmp_path / "my conf" / "model" / "mine.yaml"
+    path.write_text(path.read_text("utf-8").replace("name: mine", "name: smollm2"), "utf-8")
+    refused(
+        ccfw(tmp_path, "--config-dir=my conf", "model=mine", "dry_run=true"),
+        "model=mine: model/mine.yaml says name: smollm2; it must say name: mine",
+    )
