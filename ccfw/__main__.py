@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import logging
-import os
 import secrets
 import sys
 from pathlib import Path
@@ -16,6 +16,7 @@ from ccfw import trios
 from ccfw.errors import CcfwError, RequestError
 from ccfw.request import Request, check, to_settings
 from ccfw.resources import resource
+from ccfw.terminal import printable
 
 log = logging.getLogger("ccfw")
 _codes: list[int] = []
@@ -24,6 +25,9 @@ _codes: list[int] = []
 
 def main() -> None:
     """Read the request, refuse it whole if anything is wrong, run its jobs, exit with the worst code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a script must not end the run
     OmegaConf.register_new_resolver("ccfw.nonce", lambda: secrets.token_hex(3), use_cache=True, replace=True)
     OmegaConf.register_new_resolver("ccfw.short_hash", _short_hash, replace=True)
     arguments = hydra._internal.utils.get_args_parser().parse_args()
@@ -62,14 +66,16 @@ def _hydra_main(config: DictConfig) -> None:
     except CcfwError as error:
         _say(error)
         _codes.append(error.exit_code)
+    except OSError as error:  # a full disk, a folder that may not be written
+        _say(CcfwError(str(error)))
+        _codes.append(CcfwError.exit_code)
 
 
 def _say(error: CcfwError) -> None:
     problems = error.problems if isinstance(error, RequestError) else (str(error),)
     for line in problems:
-        print(f"ccfw: {line}", file=sys.stderr)
+        print(f"ccfw: {printable(line)}", file=sys.stderr)
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("PYTHONUTF8", "1")
     main()

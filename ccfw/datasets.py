@@ -68,7 +68,7 @@ def load(config: DatasetConfig) -> Dataset:
 def _files(folder: Path) -> list[Path]:
     if folder.is_file():
         return [folder]
-    return sorted(path for path in folder.glob("*.json*") if path.suffix in {".json", ".jsonl"})
+    return sorted(path for path in folder.glob("*.json*") if path.suffix in {".json", ".jsonl"} and path.is_file())
 
 
 def _texts(files: Iterable[Path], problems: list[str]) -> Iterable[tuple[str, str]]:

@@ -34,6 +34,18 @@ def run_job(settings: Settings) -> int:
             local.stop()
 
 
+def check_job(settings: Settings) -> None:
+    """Raise ``RequestError`` with what a job lacks: keys, weights, scenarios."""
+    problems: list[str] = []
+    for check in (check_prerequisites, check_selection):
+        try:
+            check(settings)
+        except RequestError as error:
+            problems += error.problems
+    if problems:
+        raise RequestError(problems)
+
+
 def check_prerequisites(settings: Settings) -> None:
     """Raise ``RequestError`` with every key and weight file that the job's models lack."""
     needed: dict[str, ModelConfig] = {}
@@ -50,6 +62,12 @@ def check_prerequisites(settings: Settings) -> None:
         raise RequestError(dict.fromkeys(problems))
 
 
+def check_selection(settings: Settings) -> None:
+    """Raise ``RequestError`` with what is wrong with the dataset, or with what is asked of it."""
+    with asyncio.Runner() as runner, closing(Context(settings, runner)) as context:
+        context.selection  # noqa: B018 reading it is the check
+
+
 def _run_stages(context: Context) -> int:
     total = StageResult(context.settings.stage.name, Path())
     for name in context.settings.stage.runs:
@@ -60,6 +78,8 @@ def _run_stages(context: Context) -> int:
             break  # the next stage would find nothing; unscored judgements are still worth a table
     if len(context.settings.stage.runs) > 1:
         print(total.line(), flush=True)
+    if total.interrupted:
+        raise SystemExit(1)  # the jobs that a sweep has left must not start
     return 0 if total.status == "ok" else 1
 
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from ccfw.records import Decision, FailureKind
 
-_THINK = re.compile(r"<think>.*?</think>\s*", re.DOTALL)
 _FENCE = re.compile(r"^```(?:json)?\s*\n(.*)\n```$", re.DOTALL)
 _TAGGED = re.compile(
     r"^\s*<thinking>(?P<thinking>.*?)</thinking>\s*<decision>(?P<decision>.*?)</decision>[ \t]*(?:\n(?P<message>.*))?$",
@@ -32,9 +31,17 @@ def visible(text: str) -> str:
 
     Closed blocks go, and what an unclosed tag leaves open on either side.
     """
-    text = _THINK.sub("", text)
-    text = text.rpartition("</think>")[2]  # some servers strip the opening tag only
+    text = _unthought(text).rpartition("</think>")[2]  # some servers strip the opening tag only
     return text.partition("<think>")[0].strip()
+
+
+def _unthought(text: str) -> str:
+    """Cut out closed thinking blocks, in one pass whatever the text: a reply may be megabytes of opening tags."""
+    kept, position = [], 0
+    while (start := text.find("<think>", position)) >= 0 and (end := text.find("</think>", start)) >= 0:
+        kept.append(text[position:start])
+        position = end + len("</think>")
+    return "".join(kept) + text[position:]
 
 
 def json_object(text: str) -> dict[str, Any]:
@@ -72,11 +79,10 @@ def _is_unicode(value: Any) -> bool:
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    twice = sorted({key for key in keys if keys.count(key) > 1})
-    if twice:
+    found = dict(pairs)
+    if len(found) < len(pairs):
         raise ValueError("a key is given twice")
-    return dict(pairs)
+    return found
 
 
 def _no_constant(name: str) -> Any:
@@ -119,7 +125,7 @@ def _from_json(text: str, keys: tuple[str, ...]) -> SimulatorReply:
 
 
 def _from_tags(text: str) -> SimulatorReply:
-    match = _TAGGED.match(_THINK.sub("", text))
+    match = _TAGGED.match(_unthought(text))
     if not match or re.search(r"</?(thinking|decision)>", match["thinking"] + match["decision"]):
         raise Refusal(FailureKind.UNPARSED, _FORM)
     thinking, message = match["thinking"].strip(), match["message"] or ""

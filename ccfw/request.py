@@ -20,6 +20,7 @@ from omegaconf.errors import OmegaConfBaseException
 from pydantic import ValidationError
 
 from ccfw.errors import RequestError
+from ccfw.job import check_job
 from ccfw.resources import resource
 from ccfw.settings import Settings
 
@@ -101,6 +102,7 @@ class _Check:
         )
 
     def run(self) -> None:
+        self._clashes()
         choices = self._choices()
         groups = [values[0] for values, is_group in choices if is_group and values]
         base = self._composed(groups)
@@ -115,6 +117,14 @@ class _Check:
             self._validate_rest(choices, [*groups, *values])
         if self.problems:
             raise RequestError(dict.fromkeys(self.problems))
+
+    def _clashes(self) -> None:
+        """Refuse options of one's own that are named like shipped ones: the shipped ones would be taken."""
+        own, shipped = self.request.config_dir, resource("conf")
+        for path in sorted(own.rglob("*.yaml")) if own is not None else ():
+            name = path.relative_to(own) if own is not None else path
+            if (shipped / name).is_file():
+                self.problems.append(f"{path}: ccfw ships an option of that name; name yours otherwise")
 
     def _choices(self) -> list[tuple[list[str], bool]]:
         """Return, per override, the plain overrides that it expands to and whether it names a group."""
@@ -228,17 +238,20 @@ class _Check:
         if config is None:
             return
         try:
-            to_settings(config)
+            settings = to_settings(config)
+            if self.request.multirun and not settings.dry_run:
+                check_job(settings)
         except RequestError as error:
             self.problems.extend(error.problems)
 
     def _validate_rest(self, choices: list[tuple[list[str], bool]], first: Sequence[str]) -> None:
-        """Validate the later choices of each sweep, one at a time; options that ship with ccfw are tested with it."""
+        """Validate the later choices of each sweep, one at a time; a dry run trusts those that ship with ccfw."""
         own = self.request.config_dir
+        pays = "dry_run=true" not in self.request.overrides
         for values, is_group in choices:
             for value in values[1:]:
                 group, _, name = value.partition("=")
-                if not is_group or (own is not None and (own / group.split("@")[0] / f"{name}.yaml").is_file()):
+                if pays or not is_group or (own is not None and (own / group.split("@")[0] / f"{name}.yaml").is_file()):
                     self._validate([value if text == values[0] else text for text in first])
 
 

@@ -37,7 +37,7 @@ Values = Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...]
 class Node(BaseModel):
     """A frozen group of settings that refuses unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class StageConfig(Node):
@@ -45,7 +45,7 @@ class StageConfig(Node):
 
     name: Name
     summary: str
-    runs: tuple[Name, ...]
+    runs: Annotated[tuple[Literal["simulate", "evaluate", "attack", "report"], ...], Field(min_length=1)]
 
 
 class Accepts(Node):
@@ -191,7 +191,7 @@ class BootstrapConfig(Node):
     """Percentile bootstrap over episodes (Appendix O.1)."""
 
     name: Name
-    resamples: PositiveInt
+    resamples: Annotated[int, Field(gt=0, le=1_000_000)]
     level: Annotated[float, Field(gt=0, lt=1)]
 
 
@@ -246,7 +246,7 @@ class Settings(Node):
     bootstrap: BootstrapConfig
     tracking: TrackingConfig
     workspace: str
-    seed: int
+    seed: Annotated[int, Field(ge=0)]
     region: Values
     identity: Values
     domain: Values

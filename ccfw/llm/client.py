@@ -24,6 +24,8 @@ class Meter:
     cached: int = 0
     """Replies that the ledger held."""
     cost: float = 0.0
+    cached_cost: float = 0.0
+    """What the cached replies cost when they were paid for."""
     unpriced: int = 0
     """Calls whose price is unknown."""
 
@@ -31,6 +33,7 @@ class Meter:
         """Add one reply."""
         if reply.cached:
             self.cached += 1
+            self.cached_cost += reply.cost or 0.0
             return
         self.calls += 1
         if reply.cost is None:
@@ -43,6 +46,7 @@ class Meter:
         self.calls += other.calls
         self.cached += other.cached
         self.cost += other.cost
+        self.cached_cost += other.cached_cost
         self.unpriced += other.unpriced
 
     @property

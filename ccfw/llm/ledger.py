@@ -54,11 +54,14 @@ class Ledger:
 
     def get(self, key: str) -> ChatReply | None:
         """Return the kept reply of a request, marked as cached, or ``None``."""
-        row = self._reader.execute("SELECT reply FROM calls WHERE key = ?", (key,)).fetchone()
-        if row is None:
-            return None
-        fields = json.loads(row[0])
-        return ChatReply(**fields | {"usage": Usage(**fields["usage"]), "cached": True})
+        try:
+            row = self._reader.execute("SELECT reply FROM calls WHERE key = ?", (key,)).fetchone()
+            if row is None:
+                return None
+            fields = json.loads(row[0])
+            return ChatReply(**fields | {"usage": Usage(**fields["usage"]), "cached": True})
+        except (sqlite3.Error, ValueError, TypeError, KeyError) as error:
+            raise StoreError(f"{self.path}: damaged: {error}; move it away to go on without what it holds") from error
 
     async def put(self, key: str, provider_model: str, reply: ChatReply) -> None:
         """Keep a reply; returns when it is on disk."""

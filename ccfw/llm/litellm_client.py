@@ -18,6 +18,7 @@ from ccfw.errors import ProviderError
 from ccfw.llm.types import ChatReply, ChatRequest, Usage
 from ccfw.secrets import scrub
 from ccfw.settings import ModelConfig, Price
+from ccfw.terminal import printable
 
 _PASSING_STATUS = frozenset({408, 429})
 """Client errors that another try can mend, besides every 5xx."""
@@ -101,6 +102,8 @@ class LitellmClient:
     def _cost(self, response: Any, usage: Usage, litellm: Any) -> float | None:
         if self.model.price is not None:
             return priced(self.model.price, usage)
+        if usage.prompt_tokens is None or usage.completion_tokens is None:
+            return None
         try:
             cost = litellm.completion_cost(completion_response=response, model=self.model.provider_model)
         except Exception:  # noqa: BLE001 a model that the price list lacks: unknown, which is not free
@@ -129,17 +132,22 @@ def _response_format(request: ChatRequest, model: ModelConfig) -> dict[str, Any]
 def _usage(usage: Any) -> Usage:
     details = getattr(usage, "prompt_tokens_details", None)
     return Usage(
-        prompt_tokens=getattr(usage, "prompt_tokens", None),
-        completion_tokens=getattr(usage, "completion_tokens", None),
-        cached_tokens=getattr(details, "cached_tokens", None),
+        prompt_tokens=_counted(getattr(usage, "prompt_tokens", None))
+        or None,  # litellm fills in 0 for what is not said
+        completion_tokens=_counted(getattr(usage, "completion_tokens", None)),
+        cached_tokens=_counted(getattr(details, "cached_tokens", None)),
     )
+
+
+def _counted(tokens: Any) -> int | None:
+    return tokens if isinstance(tokens, int) and tokens >= 0 else None
 
 
 def _translated(error: Exception, litellm: Any) -> ProviderError:
     status = getattr(error, "status_code", None)
     passing = (litellm.Timeout, litellm.APIConnectionError, TimeoutError, ConnectionError)
     transient = isinstance(error, passing) or status in _PASSING_STATUS or (isinstance(status, int) and status >= 500)
-    text = scrub(" ".join(str(error).split()))[:400]
+    text = printable(scrub(" ".join(str(error).split()))[:400])
     return ProviderError(f"{type(error).__name__}: {text}", transient=transient, retry_after=_retry_after(error))
 
 

@@ -69,8 +69,13 @@ def _bars(axes: Any, row: Row, index: int, width: float) -> None:
         hatch=_HATCHES[index // len(_COLOURS) % len(_HATCHES)],
         edgecolor="white",
         error_kw={"elinewidth": 1.1, "ecolor": "#222222"},
-        label=f"{row.label}, {row.language.value.replace('_', ' ')}, n={row.judged}",
+        label=_legend(f"{row.label}, {row.language.value.replace('_', ' ')}, n={row.judged}"),
     )
     if width > _ROOM:
         labels = [f"{mean:.2f}" for mean in means]
         axes.bar_label(bars, labels, label_type="center", color="white", fontsize=9, fontweight="bold")
+
+
+def _legend(text: str) -> str:
+    """Write a label that matplotlib takes as text: ``$`` starts no formula, a leading ``_`` hides nothing."""
+    return ("\u200b" + text if text.startswith("_") else text).replace("$", r"\$")

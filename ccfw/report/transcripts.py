@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-import unicodedata
 from collections.abc import Sequence
 
 from ccfw.records import Episode, Judgement
+from ccfw.terminal import printable
 from ccfw.views import persona_summary
 
 _WIDTH = 96
-
-
-def printable(text: str) -> str:
-    """Return text that is safe to show in a terminal: control and bidi override characters become visible marks.
-
-    Line breaks and tabs stay; joiners that scripts need (as in Tamil or emoji) stay too.
-    """
-    return "".join(_mark(character) for character in text)
-
-
-def _mark(character: str) -> str:
-    if character in "\n\t\u200c\u200d":
-        return character
-    if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}:
-        return f"⟨U+{ord(character):04X}⟩"
-    return character
 
 
 def transcript(episode: Episode, judgements: Sequence[Judgement]) -> str:

@@ -45,16 +45,17 @@ def run_batch(
     todo = [(key, item) for key, item in items if key not in have]
     result.skipped = len(items) - len(todo)
     failures: dict[str, R] = {}
+    ended: set[str] = set()
     try:
         with RecordFile(output.records) as records:
-            runner.run(_work_through(todo, work, broken, records, failures, result, concurrency))
+            runner.run(_work_through(todo, work, broken, records, failures, ended, result, concurrency))
     except KeyboardInterrupt:
         result.interrupted = True
         log.warning("interrupted: %d of %d are kept; run the same line again to go on", result.done, len(todo))
     except BaseExceptionGroup as group:
         raise _first(group) from None
     finally:
-        _keep_failures(output, failures, {key for key, _ in todo}, kind)
+        _keep_failures(output, failures, ended, kind)
         _tell(result, [reason for record in failures.values() if (reason := broken(record))], output)
 
 
@@ -64,6 +65,7 @@ async def _work_through(
     broken: Callable[[R], str | None],
     records: RecordFile,
     failures: dict[str, R],
+    ended: set[str],
     result: StageResult,
     concurrency: int,
 ) -> None:
@@ -73,6 +75,7 @@ async def _work_through(
     async def worker() -> None:
         for key, item in queue:  # one iterator shared by all workers: the queue never outgrows the list
             record = await work(item)
+            ended.add(key)
             if broken(record) is not None:
                 failures[key] = record
                 result.failed += 1

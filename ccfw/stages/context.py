@@ -147,12 +147,16 @@ class Context:
 
         ``paid`` is what every run so far paid for the output; a run that repeats nothing adds nothing.
         """
-        before = output.read_manifest().get("paid", {"usd": 0.0, "unpriced_calls": 0})
+        paid = output.read_manifest().get("paid")
+        usd, unpriced = (paid["usd"], paid["unpriced_calls"]) if isinstance(paid, dict) else (0.0, 0)
+        if not isinstance(paid, dict):  # a run that was killed left no manifest: what it paid for came from the ledger,
+            usd += result.meter.cached_cost  # or is in records whose calls nobody counted
+            unpriced += result.skipped
         return {
             **result.closing(),
             "paid": {
-                "usd": before["usd"] + result.meter.cost,
-                "unpriced_calls": before["unpriced_calls"] + result.meter.unpriced,
+                "usd": usd + result.meter.cost,
+                "unpriced_calls": unpriced + result.meter.unpriced,
             },
             "fingerprint_of": dict(parts),
             "settings": self.settings.model_dump(mode="json"),

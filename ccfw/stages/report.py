@@ -47,7 +47,8 @@ def run(context: Context) -> StageResult:
     """Build the tables and log the job's own rows."""
     settings = context.settings
     found = judged_models(context)
-    if settings.model.name not in found:
+    mine = fingerprint(simulate.parts(context))
+    if mine not in found:
         raise RequestError(
             [
                 f"stage={settings.stage.name}: no judgements of model={settings.model.name} by "
@@ -56,14 +57,16 @@ def run(context: Context) -> StageResult:
                 "with stage=evaluate and otherwise the same line"
             ]
         )
-    rows = sorted_rows([row for judged in found.values() for row in _rows(context, judged)])
+    own_rows = _rows(context, found[mine])
+    others = [row for key, judged in found.items() if key != mine for row in _rows(context, judged)]
+    rows = sorted_rows([*own_rows, *others])
     content = _parts(context, rows)
     output = context.output(NAME, fingerprint(content))
     result = StageResult(NAME, output.folder, done=len(rows))
-    own = found[settings.model.name]
+    own = found[mine]
     with output:
         written = _write(context, output.folder, rows, own)
-        manifest = context.manifest(output, result, content, models=sorted(found))
+        manifest = context.manifest(output, result, content, models=sorted(judged.model for judged in found.values()))
         output.write_manifest(manifest)
     _show(context, output.folder, rows)
     _track(
@@ -78,7 +81,7 @@ def plan(_context: Context) -> tuple[int, int]:
 
 
 def judged_models(context: Context) -> dict[str, Judged]:
-    """Find every assistant that was judged as the job asks, by model name."""
+    """Find every assistant that was judged as the job asks, by the fingerprint of its episodes."""
     root = Path(context.settings.workspace) / context.settings.dataset.name
     wanted = [
         evaluate.comparable(evaluate.parts(context, member)) for member in context.settings.judge.members.values()
@@ -93,7 +96,7 @@ def judged_models(context: Context) -> dict[str, Judged]:
             folders.setdefault(episodes, {})[manifest["comparable"]] = output
             about[episodes] = (manifest["model"], manifest["label"])
     return {
-        about[episodes][0]: Judged(
+        episodes: Judged(
             *about[episodes], Output(root / simulate.NAME / episodes), tuple(members[key] for key in wanted)
         )
         for episodes, members in folders.items()
