@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ccfw.errors import CcfwError, RequestError
-from ccfw.llm import local
+from ccfw.llm import batch, local
 from ccfw.settings import ModelConfig, Settings
 from ccfw.stages import STAGES
 from ccfw.stages.context import Context, StageResult
@@ -58,6 +58,9 @@ def check_prerequisites(settings: Settings) -> None:
         problems += local.missing(model)
         if model.api_key_env and not os.environ.get(model.api_key_env):
             problems.append(f"{role}={model.name}: the environment variable {model.api_key_env} is not set")
+    if settings.batch.name != "none" and "evaluate" in settings.stage.runs:
+        reasons = [batch.unsupported(member) for member in settings.judge.members.values()]
+        problems += [f"batch={settings.batch.name}: {reason}" for reason in reasons if reason]
     if problems:
         raise RequestError(dict.fromkeys(problems))
 

@@ -20,7 +20,6 @@ from omegaconf.errors import OmegaConfBaseException
 from pydantic import ValidationError
 
 from ccfw.errors import RequestError
-from ccfw.job import check_job
 from ccfw.resources import resource
 from ccfw.settings import Settings
 
@@ -240,6 +239,8 @@ class _Check:
         try:
             settings = to_settings(config)
             if self.request.multirun and not settings.dry_run:
+                from ccfw.job import check_job  # brings in the stages, which a help page has no use for
+
                 check_job(settings)
         except RequestError as error:
             self.problems.extend(error.problems)

@@ -187,6 +187,20 @@ class JudgingConfig(Node):
     temperature: float | None
 
 
+class BatchConfig(Node):
+    """Whether judgements are asked for in provider batches, and how those are waited for."""
+
+    name: Literal["none", "provider"]
+    poll_s: PositiveFloat
+    deadline_s: PositiveFloat
+    max_requests: PositiveInt
+    """In one batch; what is over goes into the next."""
+    discount: Annotated[float, Field(ge=0, le=1)]
+    """What a reply of a batch costs, as a share of the direct price."""
+    direct_rest: bool
+    """Whether what a batch does not answer is asked directly; if not, it fails until the next run."""
+
+
 class BootstrapConfig(Node):
     """Percentile bootstrap over episodes (Appendix O.1)."""
 
@@ -241,6 +255,7 @@ class Settings(Node):
     dataset: DatasetConfig
     simulation: SimulationConfig
     judging: JudgingConfig
+    batch: BatchConfig
     attack: AttackConfig
     report: ReportConfig
     bootstrap: BootstrapConfig

@@ -38,7 +38,7 @@ def refused(text: str, protocol: str | None = None, keys: tuple[str, ...] = SIMU
     [
         pytest.param("  plain answer \n", "plain answer", id="no-thinking"),
         pytest.param("<think>plan</think>\n\nanswer", "answer", id="closed"),
-        pytest.param("<think>a\nb</think>one<think>c</think> two", "onetwo", id="two-blocks"),
+        pytest.param("<think>a\nb</think>one<think>c</think> two", "one two", id="two-blocks"),
         pytest.param("<think>a <think>b</think> c</think>answer", "answer", id="nested"),
         pytest.param("plan\n</think>\nanswer", "answer", id="closing-tag-only"),
         pytest.param("<think>never ends", "", id="unclosed"),
@@ -390,3 +390,13 @@ def test_no_refusal_of_a_tagged_move_repeats_the_move() -> None:
         "a tag stands inside the message",
         "decision is none of: ADVANCE_NEXT, CONTINUE_CURRENT",
     }
+
+
+def test_a_reply_of_nothing_but_opening_tags_is_read_in_one_pass() -> None:
+    assert visible("<think>" * 500_000) == ""
+    assert visible("<think>" * 500_000 + "</think>answer") == "answer"
+
+
+def test_an_object_of_many_keys_is_read_in_one_pass() -> None:
+    many = {f"k{n}": n for n in range(60_000)}
+    assert json_object(json.dumps(many)) == many

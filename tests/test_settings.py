@@ -36,6 +36,7 @@ def content(model: str, prompt: str = "auto", **changes: Any) -> dict[str, Any]:
         "mode": "eval",
         "trap": "all",
         "dataset": "starter",
+        "batch": "none",
         "bootstrap": "percentile",
         "tracking": "none",
     }

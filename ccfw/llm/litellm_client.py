@@ -11,10 +11,12 @@ import logging
 import os
 import re
 import time
+from collections.abc import Awaitable, Mapping
 from functools import lru_cache
 from typing import Any
 
 from ccfw.errors import ProviderError
+from ccfw.llm.batch import URL, BatchState
 from ccfw.llm.types import ChatReply, ChatRequest, Usage
 from ccfw.secrets import scrub
 from ccfw.settings import ModelConfig, Price
@@ -24,6 +26,8 @@ _PASSING_STATUS = frozenset({408, 429})
 """Client errors that another try can mend, besides every 5xx."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """Half a character, which JSON can carry and no file can."""
+_UNPRICED = {"batch_ignore_default_logging": True}
+"""Keeps litellm from downloading a finished batch's output once more, to price it for nobody."""
 _NO_KEY = "none"
 """Sent to servers that need no key, so that litellm does not offer them a key meant for somebody else."""
 
@@ -66,13 +70,8 @@ class LitellmClient:
             "model": model.provider_model,
             "messages": [message.model_dump() for message in request.messages],
             "max_tokens": model.max_output_tokens,
-            "timeout": model.timeout_s,
-            "num_retries": 0,
-            "max_retries": 0,
-            "api_key": os.environ.get(model.api_key_env, "") if model.api_key_env else _NO_KEY,
+            **self._access(),
         }
-        if self.api_base:
-            arguments["api_base"] = self.api_base
         if model.extra_body:
             arguments["extra_body"] = model.extra_body
         if request.temperature is not None:
@@ -82,6 +81,16 @@ class LitellmClient:
         if request.schema is not None:
             arguments["response_format"] = _response_format(request, model)
         return {key: value for key, value in arguments.items() if value is not None}
+
+    def _access(self) -> dict[str, Any]:
+        model = self.model
+        access: dict[str, Any] = {
+            "timeout": model.timeout_s,
+            "num_retries": 0,
+            "max_retries": 0,
+            "api_key": os.environ.get(model.api_key_env, "") if model.api_key_env else _NO_KEY,
+        }
+        return access | ({"api_base": self.api_base} if self.api_base else {})
 
     def _reply(self, response: Any, seconds: float, litellm: Any) -> ChatReply:
         choices = getattr(response, "choices", None)
@@ -109,6 +118,79 @@ class LitellmClient:
         except Exception:  # noqa: BLE001 a model that the price list lacks: unknown, which is not free
             return None
         return float(cost) if cost else None
+
+
+class LitellmBatches(LitellmClient):
+    """A ``BatchTransport`` for one model through litellm's file and batch calls."""
+
+    def body(self, request: ChatRequest) -> dict[str, Any]:
+        """Return the HTTP body that the direct call of a request would send."""
+        arguments = self._arguments(request)
+        litellm = _litellm()
+        name, provider, *_ = litellm.get_llm_provider(arguments["model"])
+        messages = arguments["messages"]
+        wanted = {key: arguments[key] for key in arguments.keys() - {"model", "messages"} - self._access().keys()}
+        options = litellm.utils.get_optional_params(model=name, custom_llm_provider=provider, **wanted)
+        extra = options.pop("extra_body", None) or {}
+        options = {key: value for key, value in options.items() if value is not False or key != "stream"}
+        return {"model": name, "messages": messages, **options, **extra}
+
+    def reply(self, body: Mapping[str, Any]) -> ChatReply:
+        """Read the HTTP body of a reply, at the direct price."""
+        litellm = _litellm()
+        try:
+            response = litellm.utils.convert_to_model_response_object(
+                response_object=dict(body), model_response_object=litellm.ModelResponse()
+            )
+        except Exception as error:  # noqa: BLE001 litellm raises what it meets in a body that is no reply
+            raise _translated(error, litellm) from None
+        return self._reply(response, 0.0, litellm)
+
+    async def upload(self, content: bytes) -> str:
+        """Upload an input file and return its id."""
+        file = ("ccfw.jsonl", content, "application/jsonl")
+        return str((await self._called(_litellm().acreate_file(file=file, purpose="batch", **self._provider()))).id)
+
+    async def create(self, file: str) -> str:
+        """Create a batch of an input file and return its id."""
+        call = _litellm().acreate_batch(completion_window="24h", endpoint=URL, input_file_id=file, **self._provider())
+        return str((await self._called(call)).id)
+
+    async def find(self, file: str) -> str | None:
+        """Return the id of the batch of an input file, if one of the last hundred batches is."""
+        page = await self._called(_litellm().alist_batches(limit=100, **self._provider()))
+        return next((str(batch.id) for batch in page.data if batch.input_file_id == file), None)
+
+    async def retrieve(self, batch: str) -> BatchState:
+        """Return where a batch stands."""
+        litellm = _litellm()
+        try:
+            found = await litellm.aretrieve_batch(batch_id=batch, litellm_metadata=_UNPRICED, **self._provider())
+        except Exception as error:  # noqa: BLE001 as in complete
+            if getattr(error, "status_code", None) == 404:
+                return BatchState("lost")
+            raise _translated(error, litellm) from None
+        faults = (found.errors.data or []) if found.errors else []
+        detail = "; ".join(dict.fromkeys(str(fault.message or fault.code) for fault in faults))
+        return BatchState(str(found.status), found.output_file_id, found.error_file_id, detail)
+
+    async def cancel(self, batch: str) -> None:
+        """Ask the provider to stop a batch."""
+        await self._called(_litellm().acancel_batch(batch_id=batch, **self._provider()))
+
+    async def content(self, file: str) -> bytes:
+        """Download a file."""
+        found = await self._called(_litellm().afile_content(file_id=file, **self._provider()))
+        return bytes(found.content)
+
+    def _provider(self) -> dict[str, Any]:
+        return {"custom_llm_provider": self.model.provider_model.partition("/")[0], **self._access()}
+
+    async def _called(self, call: Awaitable[Any]) -> Any:
+        try:
+            return await call
+        except Exception as error:  # noqa: BLE001 as in complete
+            raise _translated(error, _litellm()) from None
 
 
 def priced(price: Price, usage: Usage) -> float | None:

@@ -11,16 +11,19 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ccfw.errors import RequestError
-from ccfw.llm.asking import ask, build_request
+from ccfw.llm.asking import Asked, ask, build_request
+from ccfw.llm.batch import prefill
 from ccfw.llm.client import Client, Meter
+from ccfw.llm.litellm_client import LitellmBatches
+from ccfw.llm.types import ChatRequest
 from ccfw.prompts import PromptSet
 from ccfw.records import Episode, Failure, FailureKind, Judgement, LanguageMode, Metric, Scenario
 from ccfw.rubric import Breadth, Verdict, joint_schema, read_joint, read_verdict, reply_schema
@@ -38,6 +41,7 @@ from ccfw.views import judge_view
 log = logging.getLogger(__name__)
 
 NAME = "evaluate"
+Item = tuple[Scenario, Episode, Metric]
 JOINT = "judge/joint"
 """The prompt of a style that judges all six metrics in one call."""
 PARSER = 1
@@ -116,6 +120,8 @@ def _judge(context: Context, output: Output, result: StageResult, bench: Bench, 
         for metric in Metric
     ]
     try:
+        if context.settings.batch.name != "none":
+            bench = replace(bench, withheld=_prefilled(context, output, bench, items))
         run_batch(
             context.runner,
             output,
@@ -126,8 +132,29 @@ def _judge(context: Context, output: Output, result: StageResult, bench: Bench, 
             kind=Judgement,
             concurrency=bench.member.max_in_flight,
         )
+    except KeyboardInterrupt:  # while a batch was waited for; run_batch lets none out
+        part.interrupted = True
+        part.skipped = len(done_ids(output.records) & {key for key, _ in items})
+        log.warning("interrupted: batches go on at the provider; run the same line again to go on with them")
     finally:
         result.add(part)
+
+
+def _prefilled(context: Context, output: Output, bench: Bench, items: Sequence[tuple[str, Item]]) -> dict[str, str]:
+    """Have provider batches answer the first try of what is not judged yet; return what nobody is to ask now."""
+    have, terms = done_ids(output.records), context.settings.batch
+    left = context.runner.run(
+        prefill(
+            [bench.request(item) for key, item in items if key not in have],
+            model=bench.member,
+            transport=LitellmBatches(bench.member, bench.member.api_base),
+            ledger=context.ledger,
+            count=bench.client.meter.count,
+            folder=output.folder,
+            terms=terms,
+        )
+    )
+    return {} if terms.direct_rest else left
 
 
 def _judge_until(
@@ -270,31 +297,48 @@ class Bench:
     member: ModelConfig
     client: Client
     prompts: PromptSet
+    withheld: Mapping[str, str] = field(default_factory=dict)
+    """Requests that are not to be sent, by key: the reason."""
 
-    async def judge(self, item: tuple[Scenario, Episode, Metric]) -> Judgement:
-        """Ask for one judgement; whatever is not a valid verdict ends as a typed failure.
+    @property
+    def breadth(self) -> Breadth:
+        """How much of a verdict the member is asked for."""
+        return "core" if self.member.size == "small" else "full"
 
-        Under a joint prompt the six metrics of an episode ask the same request, which the client sends once.
+    def request(self, item: Item) -> ChatRequest:
+        """Return the first request of one judgement.
+
+        Under a joint prompt it is the same for the six metrics of an episode.
         """
         scenario, episode, metric = item
-        view = judge_view(scenario, episode, metric)
-        breadth: Breadth = "core" if self.member.size == "small" else "full"
         joint = self.prompts.has(JOINT)
-        views = {m: judge_view(scenario, episode, m) for m in Metric} if joint else {metric: view}
+        views = {m: judge_view(scenario, episode, m) for m in (Metric if joint else [metric])}
         fields = {name: value for each in views.values() for name, value in each.fields.items()}
-        request = build_request(
+        return build_request(
             self.member,
             self.prompts.render(JOINT if joint else f"judge/{metric.value}", fields),
             temperature=self.settings.judging.temperature,
             seed=self.settings.seed,
             schema_name="judge_joint" if joint else f"judge_{metric.value}",
-            schema=joint_schema(views, breadth) if joint else reply_schema(view, breadth),
+            schema=joint_schema(views, self.breadth) if joint else reply_schema(views[metric], self.breadth),
         )
 
-        def read(text: str) -> Verdict | Failure:
-            return read_joint(text, view, breadth) if joint else read_verdict(text, view, breadth)
+    async def judge(self, item: Item) -> Judgement:
+        """Ask for one judgement; whatever is not a valid verdict ends as a typed failure.
 
-        asked = await ask(self.client, request, read, self.settings.judging.tries)
+        Under a joint prompt the six metrics of an episode ask the same request, which the client sends once.
+        """
+        scenario, episode, metric = item
+        request, view, joint = self.request(item), judge_view(scenario, episode, metric), self.prompts.has(JOINT)
+
+        def read(text: str) -> Verdict | Failure:
+            return read_joint(text, view, self.breadth) if joint else read_verdict(text, view, self.breadth)
+
+        if request.key in self.withheld:
+            failure = Failure(kind=FailureKind.INFRASTRUCTURE, detail=self.withheld[request.key])
+            asked: Asked[Verdict] = Asked(None, failure, 0)
+        else:
+            asked = await ask(self.client, request, read, self.settings.judging.tries)
         verdict: Verdict | None = asked.value
         return Judgement(
             judgement_id=judgement_id(episode, metric),

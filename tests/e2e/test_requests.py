@@ -220,8 +220,8 @@ def test_evaluate_before_simulate_says_what_to_run_first(tmp_path: Path, languag
     folder = re.sub(r"/simulate/[0-9a-f]{16};", "/simulate/<hash>;", run.err)
     assert folder == (
         f"ccfw: stage=evaluate: no episodes of model=scripted simulator=scripted language={language} mode=eval "
-        "with these settings under workspace/starter/simulate/<hash>; hold them first with stage=simulate and otherwise "
-        "the same line\n"
+        "with these settings under workspace/starter/simulate/<hash>; hold them first with stage=simulate and "
+        "otherwise the same line\n"
     )
     assert (run.code, run.out) == (2, "")
     assert not (tmp_path / "workspace").exists()
@@ -291,3 +291,32 @@ def test_an_option_that_goes_by_another_name_is_refused(tmp_path: Path) -> None:
         ccfw(tmp_path, "--config-dir=my conf", "model=mine", "dry_run=true"),
         "model=mine: model/mine.yaml says name: smollm2; it must say name: mine",
     )
+
+
+def test_an_own_option_may_not_hide_behind_a_shipped_ones_name(tmp_path: Path) -> None:
+    conf = own_options(tmp_path, "http://127.0.0.1:9/v1", ("mine",))
+    (conf / "model" / "gpt5mini.yaml").write_text("name: gpt5mini\n", "utf-8")
+    refused(
+        ccfw(tmp_path, "--config-dir=my conf", "model=mine", "dry_run=true"),
+        "my conf/model/gpt5mini.yaml: ccfw ships an option of that name; name yours otherwise",
+    )
+
+
+def test_a_sweep_is_refused_whole_before_its_first_job_pays(tmp_path: Path) -> None:
+    refused(
+        ccfw(tmp_path, "-m", "model=scripted", "region=SG,XX", "tracking=none"),
+        "region=XX: no scenario has it; there: BN, CN, ID, JP, KR, MY, PH, SG, TH, VN",
+    )
+
+
+@pytest.mark.parametrize(
+    ("argument", "line"),
+    [
+        pytest.param("seed=-1", "seed=-1: input should be greater than or equal to 0", id="negative-seed"),
+        pytest.param(
+            "judging.temperature=nan", "judging.temperature=NaN: input should be a finite number", id="no-number"
+        ),
+    ],
+)
+def test_a_value_that_would_break_a_later_stage_is_refused_first(tmp_path: Path, argument: str, line: str) -> None:
+    refused(ccfw(tmp_path, argument), line)

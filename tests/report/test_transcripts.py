@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ccfw.records import Failure, FailureKind, Metric, Scenario, ShardOutcome, TerminationReason
-from ccfw.report.transcripts import printable, transcript
+from ccfw.report.transcripts import transcript
+from ccfw.terminal import printable
 from tests.samples import SEED, episode_of, judgement_of, raw_scenario, scenario_of, turn
 
 SCENARIO = scenario_of(raw_scenario())
