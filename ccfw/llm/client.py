@@ -41,6 +41,11 @@ class Meter:
         else:
             self.cost += reply.cost
 
+    def count_ahead(self, reply: ChatReply) -> None:
+        """Add a reply that was paid for ahead of its use, when it comes from the ledger and must not cost twice."""
+        self.count(reply)
+        self.cached_cost -= reply.cost or 0.0
+
     def add(self, other: Meter) -> None:
         """Add another meter's counts."""
         self.calls += other.calls

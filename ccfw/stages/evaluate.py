@@ -149,7 +149,7 @@ def _prefilled(context: Context, output: Output, bench: Bench, items: Sequence[t
             model=bench.member,
             transport=LitellmBatches(bench.member, bench.member.api_base),
             ledger=context.ledger,
-            count=bench.client.meter.count,
+            count=bench.client.meter.count_ahead,
             folder=output.folder,
             terms=terms,
         )
