@@ -32,7 +32,7 @@ $(STAMP): pyproject.toml constraints.txt
 demo: venv ## three scenarios with the embedded model: no key, no network
 	@$(BIN)/python -m ccfw experiment=demo
 
-test: venv ## the tests that take seconds
+test: venv ## every test but the long ones: about four minutes on two cores
 	@$(BIN)/python -m pytest -n $(WORKERS) -m "not long"
 
 test-all: venv ## every test

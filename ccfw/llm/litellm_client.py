@@ -1,8 +1,8 @@
 """The only import of litellm: our request in, our reply out, its errors in our words.
 
-litellm is imported on the first call (it costs seconds), with its price list read from the package and not
-from the network, and nothing of it is changed globally but its printing. Its own retries are off: there is one
-retry layer.
+litellm is imported when the first client is made (it costs seconds), with its price list read from the package and
+not from the network. What it reads from the environment at import is set unless the user did; of its globals only its
+printing is changed. Its own retries are off: there is one retry layer.
 """
 
 from __future__ import annotations
