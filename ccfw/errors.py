@@ -32,13 +32,35 @@ class StoreError(CcfwError):
     """A file of the workspace cannot be read or written as expected."""
 
 
+class StoppedError(CcfwError):
+    """The job is to begin nothing more; what it has stays."""
+
+
+class BudgetError(StoppedError):
+    """The next call might cost more than what is left of the budget."""
+
+
 class ProviderError(CcfwError):
     """A call to a model failed.
 
-    ``transient`` says whether another try can help; ``retry_after`` is the provider's own wish in seconds.
+    ``transient`` says whether another try can help; ``retry_after`` is the provider's own wish in seconds;
+    ``overload`` says that there were too many calls; ``maybe_paid`` that the provider may bill for it although no
+    reply came through; ``hopeless`` that every call of this model will fail as this one did.
     """
 
-    def __init__(self, message: str, *, transient: bool, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        transient: bool,
+        retry_after: float | None = None,
+        overload: bool = False,
+        maybe_paid: bool = False,
+        hopeless: bool = False,
+    ) -> None:
         super().__init__(message)
         self.transient = transient
         self.retry_after = retry_after
+        self.overload = overload
+        self.maybe_paid = maybe_paid
+        self.hopeless = hopeless

@@ -26,6 +26,7 @@ class PromptSet:
         """Open ``root/style``; raise ``PromptError`` when there is no such folder."""
         self.style = style
         self._digests: dict[str, str] = {}
+        self._roles: dict[str, tuple[tuple[str, str], ...]] = {}
         self.folder = root / style
         if not self.folder.is_dir():
             options = sorted(f"{p.parent.name}/{p.name}" for p in root.glob("*/*") if p.is_dir())
@@ -55,10 +56,7 @@ class PromptSet:
         import jinja2
 
         messages = []
-        for part in _PARTS:
-            name = f"{role}.{part}.md.j2"
-            if not (self.folder / name).is_file():
-                continue
+        for part, name in self._files(role):
             try:
                 text = self._environment.get_template(name).render(fields)
             except jinja2.TemplateError as error:
@@ -68,9 +66,16 @@ class PromptSet:
             raise PromptError(f"prompts/{self.style}/{role}.*.md.j2: no such file")
         return tuple(messages)
 
+    def _files(self, role: str) -> tuple[tuple[str, str], ...]:
+        """Return the parts that a role's prompt has, each with its file; looked up once a job."""
+        if role not in self._roles:
+            names = ((part, f"{role}.{part}.md.j2") for part in _PARTS)
+            self._roles[role] = tuple((part, name) for part, name in names if (self.folder / name).is_file())
+        return self._roles[role]
+
     def has(self, role: str) -> bool:
         """Return whether the style has a prompt of the role."""
-        return (self.folder / f"{role}.user.md.j2").is_file()
+        return any(part == "user" for part, _ in self._files(role))
 
     def digest(self, prefix: str) -> str:
         """Return the hash of every file whose path under the style starts with ``prefix``, and of all they include."""

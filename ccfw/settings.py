@@ -5,6 +5,7 @@ No field has a default here: every value is written, with its reason, in YAML.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -21,6 +22,8 @@ from pydantic import (
 from ccfw.records import LanguageMode, Metric, SimulationMode, Tier
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_]+$")]
+Place = Annotated[str, StringConstraints(min_length=1)]
+"""A file or folder; an empty one would be wherever one happens to stand."""
 
 
 def _listed(value: Any) -> Any:
@@ -72,6 +75,8 @@ class Price(Node):
 
     input: Annotated[float, Field(ge=0)]
     output: Annotated[float, Field(ge=0)]
+    cached_input: Annotated[float, Field(ge=0)] | None
+    """Of prompt tokens that the provider's cache held; ``None``: as any other."""
 
 
 class ModelConfig(Node):
@@ -80,6 +85,8 @@ class ModelConfig(Node):
     name: Name
     label: str
     provider_model: str
+    transport: Literal["litellm", "openai_http"]
+    """``litellm`` reaches every provider; ``openai_http`` speaks OpenAI's protocol itself, for far less CPU."""
     api_base: str | None
     api_key_env: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")] | None
     """Name of the environment variable that holds the key, never the key."""
@@ -89,6 +96,8 @@ class ModelConfig(Node):
     max_output_tokens: PositiveInt
     context_window: PositiveInt
     extra_body: dict[str, Any]
+    min_in_flight: PositiveInt
+    """Calls at a time that are kept up however often the provider is overloaded."""
     max_in_flight: PositiveInt
     timeout_s: PositiveFloat
     deadline_s: PositiveFloat
@@ -96,7 +105,7 @@ class ModelConfig(Node):
     price: Price | None
     """``None``: litellm's price list decides, and a model that it lacks has an unknown price."""
 
-    @property
+    @cached_property
     def identity(self) -> dict[str, Any]:
         """What decides the model's replies: the part that names outputs."""
         weights = self.embedded.model_dump(include={"package", "gguf", "context"}) if self.embedded else None
@@ -153,7 +162,7 @@ class DatasetConfig(Node):
     """Where scenarios come from."""
 
     name: Name
-    path: str | None
+    path: Place | None
     """A scenario file or a folder of them; ``None`` is the shipped set of that name."""
 
 
@@ -171,6 +180,8 @@ class SimulationConfig(Node):
     reply: Literal["auto", "json", "tags"]
     """The simulator's reply protocol; ``auto`` is JSON where the model takes a schema."""
     tries: PositiveInt
+    deadline_s: PositiveFloat
+    """Of one dialogue: after it no further call is begun, and the next run goes on from what is paid for."""
     send_back: bool
     """Whether a message out of role or language is asked for again; its faults are recorded either way."""
     assistant_temperature: float | None
@@ -213,9 +224,9 @@ class TrackingConfig(Node):
     """Where finished results are logged."""
 
     name: Literal["mlflow", "none"]
-    uri: str
+    uri: Place
     experiment: str
-    artifacts: str
+    artifacts: Place
     """Folder of tables, figures and transcripts."""
 
 
@@ -240,6 +251,25 @@ class AttackConfig(Node):
     """Style of the judge's prompts; ``None``: the one that evaluates."""
 
 
+class Assumed(Node):
+    """What a call is taken for until enough of its kind are in the ledger."""
+
+    prompt_tokens: PositiveInt
+    completion_tokens: PositiveInt
+    seconds: PositiveFloat
+
+
+class EstimateConfig(Node):
+    """What ``dry_run`` assumes (``ccfw.estimate``)."""
+
+    turns_per_shard: PositiveFloat
+    assistant: Assumed
+    simulator: Assumed
+    judge: Assumed
+    shared_prefix: Annotated[float, Field(ge=0, le=1)]
+    """Share of a judge's prompt that the six of an episode have in common under ``prompt=shared_prefix``."""
+
+
 class Settings(Node):
     """Everything that one job was asked to do."""
 
@@ -258,9 +288,10 @@ class Settings(Node):
     batch: BatchConfig
     attack: AttackConfig
     report: ReportConfig
+    estimate: EstimateConfig
     bootstrap: BootstrapConfig
     tracking: TrackingConfig
-    workspace: str
+    workspace: Place
     seed: Annotated[int, Field(ge=0)]
     region: Values
     identity: Values
@@ -273,6 +304,10 @@ class Settings(Node):
     precision: Annotated[float, Field(gt=0)] | None
     """Full width that every interval must come down to before judging stops; ``None`` judges everything."""
     limit: PositiveInt | None
+    budget: Annotated[float, Field(ge=0)] | None
+    """US dollars that the whole command may spend; ``None``: no bound."""
+    on_job_failure: Literal["continue", "stop"]
+    """What a sweep does after a job that failed or was refused."""
     dry_run: bool
 
     @model_validator(mode="before")

@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 from ccfw.records import Episode, LanguageMode, Message, Metric, Persona, Scenario, Shard, Turn
@@ -180,17 +181,21 @@ def simulator_view(
     )
 
 
+_QUOTED = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def one_line(text: str) -> str:
     """Write a text as a JSON string that no reader takes for more than one line: Unicode's line breaks escaped too."""
-    line = json.dumps(text, ensure_ascii=False)
+    line = _QUOTED(text)
     return line.replace("\x85", "\\u0085").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
+@lru_cache(maxsize=1024)
 def conversation(turns: tuple[Turn, ...]) -> str:
     """Frame a transcript as data: one JSON string a line, between fences that its own text cannot close.
 
     The nonce is the transcript's hash: the same transcript gives the same prompt, and no text can hold its
-    own hash.
+    own hash. Kept for the six judges of an episode.
     """
     lines = []
     for number, turn in enumerate(turns, 1):

@@ -30,6 +30,7 @@ def build_request(
     model: ModelConfig,
     messages: tuple[Message, ...],
     *,
+    role: str,
     temperature: float | None,
     seed: int | None,
     schema_name: str | None = None,
@@ -45,6 +46,7 @@ def build_request(
         schema_name=schema_name,
         schema=schema if model.accepts.structured != "none" else None,
         replicate=replicate,
+        role=role,
     )
 
 

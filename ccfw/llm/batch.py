@@ -159,6 +159,7 @@ class _Prefill:
     terms: Terms
     batches: list[Batch] = field(default_factory=list)
     reasons: dict[str, str] = field(default_factory=dict)
+    roles: dict[str, str] = field(default_factory=dict)
 
     async def run(self, requests: Sequence[ChatRequest]) -> dict[str, str]:
         self.batches = _read(self.path)
@@ -168,6 +169,7 @@ class _Prefill:
             log.info("batch: going on with %s", ", ".join(batch.id or batch.file for batch in before))
         for batch in before:
             await self._create(batch)
+        self.roles = {key: request.role for key, request in missing.items()}
         under_way = {key for batch in before for key in batch.keys}
         for content, keys in self._files([request for key, request in missing.items() if key not in under_way]):
             await self._submit(content, keys)
@@ -286,7 +288,8 @@ class _Prefill:
         kept = list(replies.items())
         for start in range(0, len(kept), _KEPT_AT_ONCE):
             part = [(key, discounted(reply, self.terms.discount)) for key, reply in kept[start : start + _KEPT_AT_ONCE]]
-            await asyncio.gather(*(self.ledger.put(key, self.model.provider_model, reply) for key, reply in part))
+            model, roles = self.model.provider_model, self.roles
+            await asyncio.gather(*(self.ledger.put(key, model, reply, roles.get(key, "")) for key, reply in part))
             for _, reply in part:
                 self.count(reply)
 

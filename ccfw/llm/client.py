@@ -1,18 +1,25 @@
-"""The client of one model: ledger, limit and retries around one transport."""
+"""The client of one model: ledger, limit, budget and retries around one transport."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import dataclass, field, replace
 
 import stamina
 
 from ccfw.errors import ProviderError
-from ccfw.llm import local
-from ccfw.llm.ledger import Ledger
-from ccfw.llm.litellm_client import LitellmClient
+from ccfw.llm import prices
+from ccfw.llm.budget import Budget
+from ccfw.llm.ledger import LEAST_FREE, Ledger
+from ccfw.llm.limiter import Limiter
+from ccfw.llm.transports import open_transport
 from ccfw.llm.types import ChatClient, ChatReply, ChatRequest
 from ccfw.settings import ModelConfig
+from ccfw.stop import Stop
+
+_ENOUGH = 5
+"""Refusals of a key or of an empty account, none answered in between, after which nothing more is sent."""
 
 
 @dataclass
@@ -28,6 +35,10 @@ class Meter:
     """What the cached replies cost when they were paid for."""
     unpriced: int = 0
     """Calls whose price is unknown."""
+    lost: int = 0
+    """Calls that were cut off or answered by nothing readable, which the provider may bill all the same."""
+    lost_cost: float = 0.0
+    """What those can have cost at most, where the price is known."""
 
     def count(self, reply: ChatReply) -> None:
         """Add one reply."""
@@ -53,6 +64,8 @@ class Meter:
         self.cost += other.cost
         self.cached_cost += other.cached_cost
         self.unpriced += other.unpriced
+        self.lost += other.lost
+        self.lost_cost += other.lost_cost
 
     @property
     def cost_text(self) -> str:
@@ -62,20 +75,27 @@ class Meter:
 
 @dataclass
 class Client:
-    """Answers requests of one model: from the ledger, or by at most ``max_in_flight`` calls at a time."""
+    """Answers requests of one model: from the ledger, or by as many calls at a time as the provider bears."""
 
     model: ModelConfig
     ledger: Ledger
     meter: Meter
     transport: ChatClient | None = None
+    budget: Budget = field(default_factory=lambda: Budget(None))
+    stop: Stop = field(default_factory=Stop)
+    limiter: Limiter | None = None
     _pending: dict[str, asyncio.Future[ChatReply]] = field(default_factory=dict)
-    _slots: asyncio.Semaphore | None = None
+    _hopeless: list[ProviderError] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._limiter = self.limiter or Limiter(self.model.min_in_flight, self.model.max_in_flight)
+        self._tariff = prices.tariff(self.model)
 
     async def complete(self, request: ChatRequest) -> ChatReply:
         """Answer a request; identical requests in flight share one call.
 
-        Raises ``ProviderError`` after the model's bounded tries, and ``RequestError`` when an embedded model
-        is not installed.
+        Raises ``ProviderError`` after the model's bounded tries, ``StoppedError`` when the job is to begin no more,
+        and ``RequestError`` when an embedded model is not installed.
         """
         kept = self.ledger.get(request.key)
         if kept is not None:
@@ -99,20 +119,19 @@ class Client:
         return reply
 
     async def _call(self, request: ChatRequest) -> ChatReply:
-        if self._slots is None:
-            self._slots = asyncio.Semaphore(self.model.max_in_flight)
-        async with self._slots:
-            reply = await self._retried(request)
+        reply = await self._retried(request)
         self.meter.count(reply)
-        await self.ledger.put(request.key, self.model.provider_model, reply)
+        await self.ledger.put(request.key, self.model.provider_model, reply, request.role)
+        if self.ledger.full:
+            self.stop.ask(f"{self.ledger.path.parent}: less than {LEAST_FREE >> 20} MB of disk are left")
         return reply
 
     async def _retried(self, request: ChatRequest) -> ChatReply:
-        transport = self._transport()
+        """Try until a reply comes, or tries or deadline run out; the clock starts with the first sending."""
         try:
-            async with asyncio.timeout(self.model.deadline_s):
+            async with asyncio.timeout(None) as deadline:
                 async for attempt in stamina.retry_context(
-                    on=_backoff,
+                    on=_pause,
                     attempts=self.model.attempts,
                     timeout=None,
                     wait_initial=0.5,
@@ -120,30 +139,77 @@ class Client:
                     wait_jitter=1.0,
                 ):
                     with attempt:
-                        return await self._once(transport, request)
+                        return await self._once(request, deadline)
         except TimeoutError:
             raise ProviderError(
                 f"{self.model.name}: no reply within the deadline of {self.model.deadline_s:g} s", transient=False
             ) from None
         raise AssertionError("stamina's last attempt raises")
 
-    async def _once(self, transport: ChatClient, request: ChatRequest) -> ChatReply:
+    async def _once(self, request: ChatRequest, deadline: asyncio.Timeout) -> ChatReply:
+        if len(self._hopeless) >= _ENOUGH:
+            raise self._hopeless[-1]
+        transport = self._transport()
+        async with self._limiter.slot():
+            self.stop.check()
+            most = self._tariff.most(request, self.model.max_output_tokens) if self._tariff else 0.0
+            await self.budget.reserve(most)
+            if deadline.when() is None:
+                deadline.reschedule(asyncio.get_running_loop().time() + self.model.deadline_s)
+            try:
+                return await self._sent(transport, request, most)
+            except ProviderError as error:
+                raise _in_time(error, deadline) from None
+
+    async def _sent(self, transport: ChatClient, request: ChatRequest, most: float) -> ChatReply:
+        cost = most  # what is not known to cost less counts in full
         try:
             async with asyncio.timeout(self.model.timeout_s):
-                return await transport.complete(request)
+                reply = await transport.complete(request)
         except TimeoutError:
+            self._lose(most)
             raise ProviderError(
                 f"{self.model.name}: no reply within {self.model.timeout_s:g} s", transient=True
             ) from None
+        except ProviderError as error:
+            if error.maybe_paid:
+                self._lose(most)
+            else:
+                cost = 0.0
+            if error.hopeless:
+                self._hopeless.append(error)
+            raise
+        except asyncio.CancelledError:
+            self._lose(most)
+            raise
+        else:
+            cost = most if reply.cost is None else reply.cost
+            self._hopeless.clear()
+            return reply
+        finally:
+            self.budget.settle(most, cost)
+
+    def _lose(self, most: float) -> None:
+        self.meter.lost += 1
+        self.meter.lost_cost += most
 
     def _transport(self) -> ChatClient:
         if self.transport is None:
-            base = local.base_url(self.model) if self.model.embedded else self.model.api_base
-            self.transport = LitellmClient(self.model, base)
+            self.transport = open_transport(self.model)
         return self.transport
 
 
-def _backoff(error: Exception) -> bool | float:
+def _pause(error: Exception) -> bool | float:
+    """Return whether another try is worth it, or after how many seconds the provider wants it."""
     if not isinstance(error, ProviderError) or not error.transient:
         return False
     return True if error.retry_after is None else error.retry_after
+
+
+def _in_time(error: ProviderError, deadline: asyncio.Timeout) -> ProviderError:
+    """Return a provider's refusal, as final where it wants a wait that the deadline does not leave."""
+    end = deadline.when()
+    wait, left = error.retry_after or 0.0, math.inf if end is None else end - asyncio.get_running_loop().time()
+    if wait < left:
+        return error
+    return ProviderError(f"{error}; it asks to wait {wait:g} s, which the deadline does not leave", transient=False)

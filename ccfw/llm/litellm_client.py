@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import time
 from collections.abc import Awaitable, Mapping
 from functools import lru_cache
 from typing import Any
 
 from ccfw.errors import ProviderError
+from ccfw.llm import prices
 from ccfw.llm.batch import URL, BatchState
+from ccfw.llm.replies import counted, plain_text, response_format, said
 from ccfw.llm.types import ChatReply, ChatRequest, Usage
-from ccfw.secrets import scrub
-from ccfw.settings import ModelConfig, Price
-from ccfw.terminal import printable
+from ccfw.settings import ModelConfig
 
 _PASSING_STATUS = frozenset({408, 429})
 """Client errors that another try can mend, besides every 5xx."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
-"""Half a character, which JSON can carry and no file can."""
+_OVERLOAD = frozenset({429, 503, 529})
+_HOPELESS = ("insufficient_quota", "billing_hard_limit_reached")
 _UNPRICED = {"batch_ignore_default_logging": True}
 """Keeps litellm from downloading a finished batch's output once more, to price it for nobody."""
 _NO_KEY = "none"
@@ -52,6 +51,7 @@ class LitellmClient:
     def __init__(self, model: ModelConfig, api_base: str | None) -> None:
         self.model = model
         self.api_base = api_base
+        self.tariff = prices.tariff(model)
         _litellm()  # the import takes seconds, which are no call's
 
     async def complete(self, request: ChatRequest) -> ChatReply:
@@ -79,7 +79,7 @@ class LitellmClient:
         if request.seed is not None:
             arguments["seed"] = request.seed + request.replicate  # a repeat is to differ
         if request.schema is not None:
-            arguments["response_format"] = _response_format(request, model)
+            arguments["response_format"] = response_format(request, model)
         return {key: value for key, value in arguments.items() if value is not None}
 
     def _access(self) -> dict[str, Any]:
@@ -95,22 +95,22 @@ class LitellmClient:
     def _reply(self, response: Any, seconds: float, litellm: Any) -> ChatReply:
         choices = getattr(response, "choices", None)
         if not choices:
-            raise ProviderError("the provider sent no choices", transient=True)
+            raise ProviderError("the provider sent no choices", transient=True, maybe_paid=True)
         message = choices[0].message
         usage = _usage(getattr(response, "usage", None))
         return ChatReply(
-            text=_SURROGATE.sub("\ufffd", message.content or getattr(message, "refusal", None) or ""),
-            finish_reason=str(choices[0].finish_reason or "unknown"),
+            text=plain_text(message.content) or plain_text(getattr(message, "refusal", None)),
+            finish_reason=plain_text(choices[0].finish_reason) or "unknown",
             has_reasoning=bool(getattr(message, "reasoning_content", None)),
-            served_model=str(getattr(response, "model", None) or self.model.provider_model),
+            served_model=plain_text(getattr(response, "model", None)) or self.model.provider_model,
             usage=usage,
             cost=self._cost(response, usage, litellm),
             seconds=seconds,
         )
 
     def _cost(self, response: Any, usage: Usage, litellm: Any) -> float | None:
-        if self.model.price is not None:
-            return priced(self.model.price, usage)
+        if self.tariff is not None:
+            return self.tariff.cost(usage)
         if usage.prompt_tokens is None or usage.completion_tokens is None:
             return None
         try:
@@ -193,44 +193,30 @@ class LitellmBatches(LitellmClient):
             raise _translated(error, _litellm()) from None
 
 
-def priced(price: Price, usage: Usage) -> float | None:
-    """Return the cost in US dollars of a call's tokens, ``None`` when the provider did not count them."""
-    if usage.prompt_tokens is None or usage.completion_tokens is None:
-        return 0.0 if price.input == price.output == 0 else None
-    return (usage.prompt_tokens * price.input + usage.completion_tokens * price.output) / 1e6
-
-
-def _response_format(request: ChatRequest, model: ModelConfig) -> dict[str, Any] | None:
-    if model.accepts.structured == "none":
-        return None
-    if model.accepts.structured == "json_object":
-        return {"type": "json_object"}
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": request.schema_name, "schema": dict(request.schema or {}), "strict": True},
-    }
-
-
 def _usage(usage: Any) -> Usage:
     details = getattr(usage, "prompt_tokens_details", None)
     return Usage(
-        prompt_tokens=_counted(getattr(usage, "prompt_tokens", None))
-        or None,  # litellm fills in 0 for what is not said
-        completion_tokens=_counted(getattr(usage, "completion_tokens", None)),
-        cached_tokens=_counted(getattr(details, "cached_tokens", None)),
+        prompt_tokens=counted(getattr(usage, "prompt_tokens", None)) or None,  # litellm fills in 0 for what is not said
+        completion_tokens=counted(getattr(usage, "completion_tokens", None)),
+        cached_tokens=counted(getattr(details, "cached_tokens", None)),
+        written_tokens=counted(getattr(usage, "cache_creation_input_tokens", None)),
     )
-
-
-def _counted(tokens: Any) -> int | None:
-    return tokens if isinstance(tokens, int) and tokens >= 0 else None
 
 
 def _translated(error: Exception, litellm: Any) -> ProviderError:
     status = getattr(error, "status_code", None)
-    passing = (litellm.Timeout, litellm.APIConnectionError, TimeoutError, ConnectionError)
-    transient = isinstance(error, passing) or status in _PASSING_STATUS or (isinstance(status, int) and status >= 500)
-    text = printable(scrub(" ".join(str(error).split()))[:400])
-    return ProviderError(f"{type(error).__name__}: {text}", transient=transient, retry_after=_retry_after(error))
+    unanswered = isinstance(error, litellm.Timeout | litellm.APIConnectionError | TimeoutError | ConnectionError)
+    text = str(error)
+    hopeless = status in (401, 402) or any(word in text for word in _HOPELESS)
+    passing = unanswered or status in _PASSING_STATUS or (isinstance(status, int) and status >= 500)
+    return ProviderError(
+        f"{type(error).__name__}: {said(text)}",
+        transient=passing and not hopeless,
+        retry_after=_retry_after(error),
+        overload=status in _OVERLOAD and not hopeless,
+        maybe_paid=unanswered,
+        hopeless=hopeless,
+    )
 
 
 def _retry_after(error: Exception) -> float | None:

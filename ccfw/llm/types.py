@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
+import orjson
+
 from ccfw.records import Message
 
 
@@ -25,12 +27,14 @@ class ChatRequest:
     schema: Mapping[str, Any] | None
     replicate: int = 0
     """Tells repeats of an otherwise identical request apart."""
+    role: str = ""
+    """Who is asked (``assistant``, ``simulator``, ``judge``): the same request is the same whoever it is asked of."""
 
     @cached_property
     def key(self) -> str:
-        """SHA-256 over the canonical JSON of every field."""
+        """SHA-256 over the canonical JSON of every field that can change the reply."""
         content = {
-            "model": dict(self.model),
+            "model": self.model,
             "messages": [[message.role, message.content] for message in self.messages],
             "temperature": self.temperature,
             "seed": self.seed,
@@ -38,8 +42,11 @@ class ChatRequest:
             "schema": self.schema,
             "replicate": self.replicate,
         }
-        canonical = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+        try:
+            canonical = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+        except TypeError:  # half a character, which UTF-8 cannot write
+            canonical = json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+        return hashlib.sha256(canonical).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,9 @@ class Usage:
     prompt_tokens: int | None
     completion_tokens: int | None
     cached_tokens: int | None
+    """Of the prompt, read from the provider's cache."""
+    written_tokens: int | None = None
+    """Of the prompt, written to the provider's cache."""
 
 
 @dataclass(frozen=True)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tqdm import tqdm
 
-from ccfw.errors import CcfwError
+from ccfw.errors import StoppedError
 from ccfw.records import Record
+from ccfw.settings import ModelConfig
 from ccfw.stages.context import StageResult
+from ccfw.stop import GRACE_S, Stop
 from ccfw.store import Output, RecordFile, done_ids, read_records, write_atomically
 
 log = logging.getLogger(__name__)
@@ -35,28 +38,30 @@ def run_batch(
     broken: Callable[[R], str | None],
     kind: type[R],
     concurrency: int,
+    stop: Stop,
 ) -> None:
     """Work on every item whose id is not in the output yet, and count into ``result``.
 
     A record that ``broken`` gives a reason for goes to ``failures.jsonl`` and is tried again by the next run;
-    everything else is appended to ``records.jsonl``. An interruption keeps what is done and is counted.
+    everything else is appended to ``records.jsonl``. Once ``stop`` is asked for, as by Ctrl-C, nothing new is begun.
     """
     have = done_ids(output.records)
     todo = [(key, item) for key, item in items if key not in have]
     result.skipped = len(items) - len(todo)
     failures: dict[str, R] = {}
     ended: set[str] = set()
+    gc.freeze()  # what is loaded by now stays: looking through it again and again cost a fifth of a call
     try:
-        with RecordFile(output.records) as records:
-            runner.run(_work_through(todo, work, broken, records, failures, ended, result, concurrency))
-    except KeyboardInterrupt:
-        result.interrupted = True
-        log.warning("interrupted: %d of %d are kept; run the same line again to go on", result.done, len(todo))
-    except BaseExceptionGroup as group:
-        raise _first(group) from None
+        with RecordFile(output.records) as records, stop.on_signals():
+            work_through = _work_through(todo, work, broken, records, failures, ended, result, concurrency, stop)
+            runner.run(work_through)
     finally:
+        gc.unfreeze()
+        result.stopped, result.interrupted = stop.reason, stop.interrupted
         _keep_failures(output, failures, ended, kind)
         _tell(result, [reason for record in failures.values() if (reason := broken(record))], output)
+    if result.stopped:
+        log.warning("stopped (%s): %d of %d are kept; the same line goes on", result.stopped, result.done, len(todo))
 
 
 async def _work_through(
@@ -68,12 +73,15 @@ async def _work_through(
     ended: set[str],
     result: StageResult,
     concurrency: int,
+    stop: Stop,
 ) -> None:
     queue: Iterator[tuple[str, T]] = iter(todo)
     pulse = Pulse()
 
     async def worker() -> None:
         for key, item in queue:  # one iterator shared by all workers: the queue never outgrows the list
+            if stop.reason is not None:
+                return
             record = await work(item)
             ended.add(key)
             if broken(record) is not None:
@@ -86,9 +94,42 @@ async def _work_through(
             pulse.beat(result, len(todo))
 
     with tqdm(total=len(todo), desc=result.stage, unit="", file=sys.stderr, disable=None, dynamic_ncols=True) as bar:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(concurrency, len(todo))):
-                group.create_task(worker())
+        await in_good_order([worker() for _ in range(min(concurrency, len(todo)))], stop)
+
+
+async def in_good_order(workers: Sequence[Coroutine[Any, Any, None]], stop: Stop) -> None:
+    """Run workers to their end; what breaks one stops the job, and the others end the calls that they are in.
+
+    After an interruption they have ``GRACE_S`` for it. Raises what broke the first of them.
+    """
+    everyone: asyncio.Future[Any] = asyncio.gather(*(_until_stopped(worker, stop) for worker in workers))
+    asked: asyncio.Future[Any] = asyncio.ensure_future(stop.asked())
+    await asyncio.wait((everyone, asked), return_when=asyncio.FIRST_COMPLETED)
+    asked.cancel()
+    if not everyone.done():
+        await asyncio.wait((everyone,), timeout=GRACE_S if stop.interrupted else None)
+    if not everyone.done():
+        everyone.cancel()
+        await asyncio.wait((everyone,))
+    broken = [] if everyone.cancelled() else [error for error in everyone.result() if error is not None]
+    if broken:
+        raise broken[0]
+
+
+async def _until_stopped(worker: Coroutine[Any, Any, None], stop: Stop) -> Exception | None:
+    try:
+        await worker
+    except StoppedError as stopped:
+        stop.ask(str(stopped))
+    except Exception as error:  # noqa: BLE001 raised again once the other workers have kept what they paid for
+        stop.ask(str(error) or type(error).__name__)
+        return error
+    return None
+
+
+def workers(model: ModelConfig) -> int:
+    """Return how many items are under way for a model: calls that wait for another try hold no slot of its limit."""
+    return 1 if model.max_in_flight == 1 else 2 * model.max_in_flight
 
 
 @dataclass
@@ -111,11 +152,6 @@ def _tell(result: StageResult, reasons: Sequence[str], output: Output) -> None:
         log.warning(
             "stage=%s: %d failed: %s (all in %s)", result.stage, times, reason, output.folder / "failures.jsonl"
         )
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    flat = [_first(error) if isinstance(error, BaseExceptionGroup) else error for error in group.exceptions]
-    return next((error for error in flat if isinstance(error, CcfwError)), flat[0])
 
 
 def _keep_failures(output: Output, failures: dict[str, R], attempted: set[str], kind: type[R]) -> None:

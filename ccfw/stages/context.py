@@ -15,13 +15,16 @@ from typing import Any, Literal
 from ccfw import __version__
 from ccfw.datasets import Dataset, load
 from ccfw.errors import RequestError
+from ccfw.llm.budget import Budget, of_the_process
 from ccfw.llm.client import Client, Meter
 from ccfw.llm.ledger import Ledger
+from ccfw.llm.limiter import Limiter
 from ccfw.prompts import PromptSet
 from ccfw.records import LanguageMode, Scenario
 from ccfw.resources import resource
 from ccfw.selection import Criteria, choose, problems
 from ccfw.settings import ModelConfig, Settings
+from ccfw.stop import Stop
 from ccfw.store import Output
 
 Status = Literal["ok", "partial", "failed"]
@@ -38,7 +41,10 @@ class StageResult:
     failed: int = 0
     skipped: int = 0
     meter: Meter = field(default_factory=Meter)
+    stopped: str | None = None
+    """Why the stage ended early: an interruption, a budget that is spent, a disk that is full."""
     interrupted: bool = False
+    """Whether a person or the system ended it, so that nothing may follow."""
 
     def add(self, part: StageResult) -> None:
         """Add the counts of a part, and stand where it left its output."""
@@ -48,11 +54,12 @@ class StageResult:
         self.skipped += part.skipped
         self.meter.add(part.meter)
         self.interrupted = part.interrupted
+        self.stopped = part.stopped or self.stopped
 
     @property
     def status(self) -> Status:
         """``ok``: nothing failed; ``failed``: nothing is there; ``partial``: something between."""
-        if not self.failed and not self.interrupted:
+        if not self.failed and not self.interrupted and not self.stopped:
             return "ok"
         return "partial" if self.done + self.skipped else "failed"
 
@@ -81,13 +88,20 @@ class Context:
 
     settings: Settings
     runner: asyncio.Runner
+    stop: Stop = field(default_factory=Stop)
+    _limiters: dict[str, Limiter] = field(default_factory=dict)
     _clients: dict[tuple[str, int], Client] = field(default_factory=dict)
     _prompts: dict[str, PromptSet] = field(default_factory=dict)
 
     @cached_property
     def ledger(self) -> Ledger:
         """The call ledger of the workspace, opened when it is first needed."""
-        return Ledger(Path(self.settings.workspace) / "ledger.sqlite")
+        return Ledger(self.ledger_path)
+
+    @property
+    def ledger_path(self) -> Path:
+        """Where the ledger is, if it is there yet."""
+        return Path(self.settings.workspace) / "ledger.sqlite"
 
     def close(self) -> None:
         """Close the ledger, if it was ever opened."""
@@ -135,8 +149,20 @@ class Context:
         """Return the stage's client of a model; roles that one model plays share it, with its limits."""
         key = (model.model_dump_json(), id(meter))
         if key not in self._clients:
-            self._clients[key] = Client(model, self.ledger, meter)
+            self._clients[key] = Client(
+                model, self.ledger, meter, budget=self.budget, stop=self.stop, limiter=self._limiter(model)
+            )
         return self._clients[key]
+
+    def _limiter(self, model: ModelConfig) -> Limiter:
+        """Return the limit on a model's calls, which outlives the stages: a provider does not forget between them."""
+        where = f"{model.api_base}\n{model.provider_model}"
+        return self._limiters.setdefault(where, Limiter(model.min_in_flight, model.max_in_flight))
+
+    @cached_property
+    def budget(self) -> Budget:
+        """What the calls of the whole command may cost."""
+        return of_the_process(self.settings.budget)
 
     def output(self, stage: str, fingerprint: str) -> Output:
         """Return the output folder of a stage."""
@@ -148,8 +174,10 @@ class Context:
         ``paid`` is what every run so far paid for the output; a run that repeats nothing adds nothing.
         """
         paid = output.read_manifest().get("paid")
-        usd, unpriced = (paid["usd"], paid["unpriced_calls"]) if isinstance(paid, dict) else (0.0, 0)
-        if not isinstance(paid, dict):  # a run that was killed left no manifest: what it paid for came from the ledger,
+        paid = paid if isinstance(paid, dict) else {}
+        usd, unpriced = paid.get("usd", 0.0), paid.get("unpriced_calls", 0)
+        lost, lost_usd = paid.get("lost_calls", 0), paid.get("lost_usd_at_most", 0.0)
+        if not paid:  # a run that was killed left no manifest: what it paid for came from the ledger,
             usd += result.meter.cached_cost  # or is in records whose calls nobody counted
             unpriced += result.skipped
         return {
@@ -157,6 +185,8 @@ class Context:
             "paid": {
                 "usd": usd + result.meter.cost,
                 "unpriced_calls": unpriced + result.meter.unpriced,
+                "lost_calls": lost + result.meter.lost,
+                "lost_usd_at_most": lost_usd + result.meter.lost_cost,
             },
             "fingerprint_of": dict(parts),
             "settings": self.settings.model_dump(mode="json"),

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ccfw.errors import RequestError
+from ccfw.errors import BudgetError, RequestError
+from ccfw.llm import prices
 from ccfw.llm.asking import Asked, ask, build_request
 from ccfw.llm.batch import prefill
 from ccfw.llm.client import Client, Meter
@@ -32,7 +33,7 @@ from ccfw.seed_id import episode_id
 from ccfw.selection import random_order
 from ccfw.settings import ModelConfig, Settings
 from ccfw.stages import simulate
-from ccfw.stages.batch import run_batch
+from ccfw.stages.batch import run_batch, workers
 from ccfw.stages.context import Context, StageResult
 from ccfw.stats.sequential import Column, StoppedAt, stopping_point
 from ccfw.store import Output, done_ids, fingerprint, read_records
@@ -120,7 +121,7 @@ def _judge(context: Context, output: Output, result: StageResult, bench: Bench, 
         for metric in Metric
     ]
     try:
-        if context.settings.batch.name != "none":
+        if context.settings.batch.name != "none" and context.stop.reason is None:
             bench = replace(bench, withheld=_prefilled(context, output, bench, items))
         run_batch(
             context.runner,
@@ -130,10 +131,14 @@ def _judge(context: Context, output: Output, result: StageResult, bench: Bench, 
             bench.judge,
             broken=_broken,
             kind=Judgement,
-            concurrency=bench.member.max_in_flight,
+            concurrency=workers(bench.member),
+            stop=context.stop,
         )
+    except BudgetError as spent:
+        context.stop.ask(str(spent))
+        part.stopped = str(spent)
     except KeyboardInterrupt:  # while a batch was waited for; run_batch lets none out
-        part.interrupted = True
+        part.interrupted, part.stopped = True, "interrupted"
         part.skipped = len(done_ids(output.records) & {key for key, _ in items})
         log.warning("interrupted: batches go on at the provider; run the same line again to go on with them")
     finally:
@@ -143,18 +148,34 @@ def _judge(context: Context, output: Output, result: StageResult, bench: Bench, 
 def _prefilled(context: Context, output: Output, bench: Bench, items: Sequence[tuple[str, Item]]) -> dict[str, str]:
     """Have provider batches answer the first try of what is not judged yet; return what nobody is to ask now."""
     have, terms = done_ids(output.records), context.settings.batch
-    left = context.runner.run(
-        prefill(
-            [bench.request(item) for key, item in items if key not in have],
-            model=bench.member,
-            transport=LitellmBatches(bench.member, bench.member.api_base),
-            ledger=context.ledger,
-            count=bench.client.meter.count_ahead,
-            folder=output.folder,
-            terms=terms,
+    requests = [bench.request(item) for key, item in items if key not in have]
+    meter = bench.client.meter
+    most, before = _most(context, bench, requests) * terms.discount, meter.cost
+    context.runner.run(context.budget.reserve(most))
+    try:
+        left = context.runner.run(
+            prefill(
+                requests,
+                model=bench.member,
+                transport=LitellmBatches(bench.member, bench.member.api_base),
+                ledger=context.ledger,
+                count=meter.count_ahead,
+                folder=output.folder,
+                terms=terms,
+            )
         )
-    )
+    finally:
+        context.budget.settle(most, meter.cost - before)
     return {} if terms.direct_rest else left
+
+
+def _most(context: Context, bench: Bench, requests: Sequence[ChatRequest]) -> float:
+    """Return what the requests that the ledger lacks can cost at most, each asked once and directly."""
+    tariff = prices.tariff(bench.member)
+    if tariff is None:
+        return 0.0
+    missing = {request.key: request for request in requests if context.ledger.get(request.key) is None}
+    return sum(tariff.most(request, bench.member.max_output_tokens) for request in missing.values())
 
 
 def _judge_until(
@@ -171,7 +192,7 @@ def _judge_until(
     stop = None
     for start in range(0, planned, size):
         _judge(context, output, result, bench, [by_id[key] for key in order[start : start + size]])
-        if result.interrupted:
+        if result.stopped:
             break
         stop = _look(settings, output, [by_id[key] for key in order[: start + size]], planned)
         if stop.reached:
@@ -317,28 +338,31 @@ class Bench:
         return build_request(
             self.member,
             self.prompts.render(JOINT if joint else f"judge/{metric.value}", fields),
+            role="judge",
             temperature=self.settings.judging.temperature,
             seed=self.settings.seed,
             schema_name="judge_joint" if joint else f"judge_{metric.value}",
             schema=joint_schema(views, self.breadth) if joint else reply_schema(views[metric], self.breadth),
         )
 
+    def reader(self, item: Item) -> Callable[[str], Verdict | Failure]:
+        """Return what reads one judgement's verdict from a reply; of a joint reply it reads one part."""
+        scenario, episode, metric = item
+        view, read = judge_view(scenario, episode, metric), read_joint if self.prompts.has(JOINT) else read_verdict
+        return lambda text: read(text, view, self.breadth)
+
     async def judge(self, item: Item) -> Judgement:
         """Ask for one judgement; whatever is not a valid verdict ends as a typed failure.
 
         Under a joint prompt the six metrics of an episode ask the same request, which the client sends once.
         """
-        scenario, episode, metric = item
-        request, view, joint = self.request(item), judge_view(scenario, episode, metric), self.prompts.has(JOINT)
-
-        def read(text: str) -> Verdict | Failure:
-            return read_joint(text, view, self.breadth) if joint else read_verdict(text, view, self.breadth)
-
+        _, episode, metric = item
+        request = self.request(item)
         if request.key in self.withheld:
             failure = Failure(kind=FailureKind.INFRASTRUCTURE, detail=self.withheld[request.key])
             asked: Asked[Verdict] = Asked(None, failure, 0)
         else:
-            asked = await ask(self.client, request, read, self.settings.judging.tries)
+            asked = await ask(self.client, request, self.reader(item), self.settings.judging.tries)
         verdict: Verdict | None = asked.value
         return Judgement(
             judgement_id=judgement_id(episode, metric),

@@ -8,6 +8,7 @@ Method  the simulated user speaks and decides from its own view, the assistant a
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +34,7 @@ from ccfw.records import (
 )
 from ccfw.seed_id import episode_id
 from ccfw.settings import ModelConfig, Settings
-from ccfw.stages.batch import run_batch
+from ccfw.stages.batch import run_batch, workers
 from ccfw.stages.context import Context, StageResult
 from ccfw.store import Output, done_ids, fingerprint, read_records
 from ccfw.views import AssistantView, GoldView, SimulatorView, chat_lines, view_fields
@@ -56,7 +57,7 @@ def parts(context: Context) -> dict[str, Any]:
         "model": settings.model.identity,
         "simulator": settings.simulator.identity,
         "mode": settings.mode.name.value,
-        "simulation": settings.simulation.model_dump(mode="json"),
+        "simulation": settings.simulation.model_dump(mode="json", exclude={"deadline_s"}),
         "simulator_prompts": context.prompts(settings.simulator).digest("simulator"),
         "gold_prompts": context.prompts(settings.model).digest("assistant_gold") if gold else None,
         "styles": STYLES_VERSION,
@@ -91,7 +92,8 @@ def run(context: Context) -> StageResult:
                 cast.hold,
                 broken=_broken,
                 kind=Episode,
-                concurrency=settings.model.max_in_flight,
+                concurrency=workers(settings.model),
+                stop=context.stop,
             )
         finally:
             output.write_manifest(context.manifest(output, result, content))
@@ -110,6 +112,12 @@ def plan(context: Context) -> tuple[int, int]:
         least += 2 * min(shards, caps.turns_per_episode)
         most += (1 + tries) * min(shards * caps.turns_per_shard, caps.turns_per_episode)
     return least, most
+
+
+def missing(context: Context) -> int:
+    """Return how many of the dialogues that the job asks for are not there yet."""
+    have = done_ids(context.output(NAME, fingerprint(parts(context))).records)
+    return sum(episode_id(scenario.seed.seed_id, language) not in have for scenario, language in context.planned)
 
 
 def _broken(episode: Episode) -> str | None:
@@ -144,8 +152,10 @@ class Cast:
         settings = self.settings
         dialogue = converse(scenario, language, settings.mode.name, **settings.simulation.caps.model_dump())
         view = next(dialogue)
+        end = time.monotonic() + settings.simulation.deadline_s
+        late = Broken(f"the dialogue was not over within its deadline of {settings.simulation.deadline_s:g} s")
         while True:
-            answer = await self._answer(view, scenario, attempt)
+            answer = await self._answer(view, scenario, attempt) if time.monotonic() < end else late
             try:
                 view = dialogue.send(answer)
             except StopIteration as end:
@@ -159,6 +169,7 @@ class Cast:
         request = build_request(
             settings.model,
             assistant_messages(view, self.assistant_prompts),
+            role="assistant",
             temperature=settings.simulation.assistant_temperature,
             seed=settings.seed,
         )
@@ -179,6 +190,7 @@ class Cast:
         request = build_request(
             model,
             simulator_messages(view, self.simulator_prompts, protocol),
+            role="simulator",
             temperature=settings.simulation.simulator_temperature,
             seed=settings.seed,
             schema_name="simulator" if protocol == "json" else None,

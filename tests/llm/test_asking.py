@@ -206,12 +206,12 @@ def test_a_request_names_only_what_the_model_accepts(
     model = model_config(accepts=accepts)
     messages = (Message(role="user", content="hi"),)
     schema = {"type": "object"}
-    request = build_request(model, messages, temperature=0.3, seed=7, schema_name="s", schema=schema)
+    request = build_request(model, messages, role="judge", temperature=0.3, seed=7, schema_name="s", schema=schema)
     assert (request.temperature, request.seed, request.schema) == (temperature, seed, schema if with_schema else None)
     assert (request.messages, request.model) == (messages, model.identity)
 
 
 def test_the_key_in_the_environment_is_no_part_of_a_request() -> None:
     model = model_config(api_key_env="SOME_API_KEY")
-    request = build_request(model, (Message(role="user", content="hi"),), temperature=None, seed=None)
+    request = build_request(model, (Message(role="user", content="hi"),), role="judge", temperature=None, seed=None)
     assert "SOME_API_KEY" not in repr(request)

@@ -1,0 +1,134 @@
+"""What a run would take: calls, tokens, dollars and minutes, from calls of the same kind or from an assumption.
+
+Pure arithmetic. With ``LEAST_PILOT`` earlier calls of a model in a role, its figures are their means, and the dollars
+have an interval (normal approximation to the mean's sampling error, relative variances of calls and of cost added).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist, fmean, stdev
+
+LEAST_PILOT = 20
+"""Calls, or dialogues, from which means are read."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean and its standard error; an assumed one has no error that is known."""
+
+    value: float
+    error: float | None = None
+
+    @property
+    def relative_variance(self) -> float | None:
+        """Squared standard error by squared mean."""
+        if self.error is None:
+            return None
+        return (self.error / self.value) ** 2 if self.value else 0.0
+
+
+def mean_of(values: Sequence[float]) -> Mean | None:
+    """Return the mean of a pilot, ``None`` where it is too small for one."""
+    if len(values) < LEAST_PILOT:
+        return None
+    return Mean(fmean(values), stdev(values) / math.sqrt(len(values)))
+
+
+@dataclass(frozen=True)
+class PerCall:
+    """What one call of a model in a role takes."""
+
+    prompt_tokens: float
+    completion_tokens: float
+    seconds: float
+    usd: Mean | None
+    """``None``: the price is unknown."""
+    usd_batch: float | None
+    usd_shared_prefix: float | None
+    pilot: int
+    """Earlier calls that say so; 0: an assumption."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What one role of one stage would take."""
+
+    stage: str
+    role: str
+    model: str
+    calls: Mean
+    least: int
+    most: int
+    per_call: PerCall
+    at_once: int
+    """Calls that run at the same time."""
+
+    @property
+    def usd(self) -> float | None:
+        """Expected US dollars."""
+        return None if self.per_call.usd is None else self.calls.value * self.per_call.usd.value
+
+    def interval(self, level: float) -> tuple[float, float] | None:
+        """Return the bounds of the expected dollars at a level, ``None`` without a pilot."""
+        cost, usd = self.per_call.usd, self.usd
+        if cost is None or usd is None:
+            return None
+        variances = (self.calls.relative_variance, cost.relative_variance)
+        if None in variances:
+            return None
+        half = NormalDist().inv_cdf((1 + level) / 2) * usd * math.sqrt(sum(each or 0.0 for each in variances))
+        return max(0.0, usd - half), usd + half
+
+    @property
+    def minutes(self) -> float:
+        """Expected minutes with as many calls at once as allowed."""
+        return self.calls.value * self.per_call.seconds / max(1.0, min(self.at_once, self.calls.value)) / 60
+
+    def line(self, level: float) -> str:
+        """Write the estimate as one line of key=value."""
+        each, calls = self.per_call, self.calls.value
+        bounds = self.interval(level)
+        fields = {
+            "stage": self.stage,
+            "role": self.role,
+            "model": self.model,
+            "calls": f"{calls:.0f}",
+            "range": f"{self.least}..{self.most}",
+            "tokens_in": f"{calls * each.prompt_tokens:.0f}",
+            "tokens_out": f"{calls * each.completion_tokens:.0f}",
+            "usd": dollars(self.usd),
+            "interval": f"{dollars(bounds[0])}..{dollars(bounds[1])}" if bounds else "unknown",
+            "minutes": f"{self.minutes:.1f}",
+            "batch": _apart(each.usd_batch, calls, self.role),
+            "shared_prefix": _apart(each.usd_shared_prefix, calls, self.role),
+            "basis": f"{each.pilot}_calls" if each.pilot else "assumed",
+        }
+        return "estimate " + " ".join(f"{key}={value}" for key, value in fields.items())
+
+
+def _apart(usd: float | None, calls: float, role: str) -> str:
+    """Write what a way of judging would cost; the other roles have no such way."""
+    return dollars(None if usd is None else usd * calls) if role == "judge" else "-"
+
+
+def dollars(usd: float | None) -> str:
+    """Write US dollars to a hundredth of a cent."""
+    return "unknown" if usd is None else f"{usd:.4f}"
+
+
+def total(estimates: Sequence[Estimate], level: float) -> str:
+    """Write the sum of estimates as one line; the sum is unknown as soon as one of them is."""
+    known = [each.usd for each in estimates]
+    usd = None if None in known else sum(each or 0.0 for each in known)
+    bounds = [each.interval(level) for each in estimates]
+    halves = [((high - low) / 2) for found in bounds if found for low, high in [found]]
+    if usd is None or len(halves) < len(bounds):
+        interval = "unknown"
+    else:
+        half = math.sqrt(sum(each * each for each in halves))
+        interval = f"{dollars(max(0.0, usd - half))}..{dollars(usd + half)}"
+    minutes = sum(each.minutes for each in estimates)
+    return f"estimate total usd={dollars(usd)} interval={interval} minutes={minutes:.1f}"
