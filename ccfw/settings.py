@@ -48,7 +48,7 @@ class StageConfig(Node):
 
     name: Name
     summary: str
-    runs: Annotated[tuple[Literal["simulate", "evaluate", "attack", "report"], ...], Field(min_length=1)]
+    runs: Annotated[tuple[Literal["seeds", "simulate", "evaluate", "attack", "report"], ...], Field(min_length=1)]
 
 
 class Accepts(Node):
@@ -251,6 +251,22 @@ class AttackConfig(Node):
     """Style of the judge's prompts; ``None``: the one that evaluates."""
 
 
+class CrossCultural(Node):
+    """Share of each tier's seeds that lead into a second region."""
+
+    Standard_Implicit: Annotated[float, Field(ge=0, le=1)]
+    Friction_Contextual: Annotated[float, Field(ge=0, le=1)]
+    Friction_Normative: Annotated[float, Field(ge=0, le=1)]
+
+
+class SeedsConfig(Node):
+    """How seeds are allocated (``ccfw.seeds``)."""
+
+    test: Annotated[float, Field(gt=0, lt=1)]
+    taboo_grounded: Annotated[float, Field(ge=0, le=1)]
+    cross_cultural: CrossCultural
+
+
 class Assumed(Node):
     """What a call is taken for until enough of its kind are in the ledger."""
 
@@ -288,6 +304,7 @@ class Settings(Node):
     batch: BatchConfig
     attack: AttackConfig
     report: ReportConfig
+    seeds: SeedsConfig
     estimate: EstimateConfig
     bootstrap: BootstrapConfig
     tracking: TrackingConfig

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from ccfw.stages import attack, evaluate, report, simulate
+from ccfw.stages import attack, evaluate, report, seeds, simulate
 
 STAGES: dict[str, ModuleType] = {
+    "seeds": seeds,  # personas × templates → seeds
     "simulate": simulate,  # scenarios × model × language → episodes
     "evaluate": evaluate,  # episodes × judge → six 1–5 scores, 3H, TDQ, clean
     "report": report,  # scores → tables, intervals, figure, MLflow runs
