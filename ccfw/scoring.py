@@ -67,16 +67,15 @@ def combine(members: Sequence[Mapping[str, Scores]], aggregation: Aggregation) -
     return {
         episode: Scores(
             episode_id=episode,
-            metrics={
-                metric: _combined([m[episode].metrics[metric] for m in members], aggregation) for metric in Metric
-            },
+            metrics={metric: combined([m[episode].metrics[metric] for m in members], aggregation) for metric in Metric},
             clean=_majority_clean([m[episode].clean for m in members]),
         )
         for episode in episodes
     }
 
 
-def _combined(values: Sequence[float | None], aggregation: Aggregation) -> float | None:
+def combined(values: Sequence[float | None], aggregation: Aggregation) -> float | None:
+    """Combine the members' scores of one thing; ``None`` when one is missing, or no majority agrees."""
     present = [value for value in values if value is not None]
     if len(present) < len(values):
         return None

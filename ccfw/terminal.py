@@ -10,7 +10,18 @@ def printable(text: str) -> str:
 
     Line breaks and tabs stay; joiners that scripts need (as in Tamil or emoji) stay too.
     """
-    return "".join(_mark(character) for character in text)
+    return text.translate(_SHOWN)
+
+
+class _Shown(dict[int, str]):
+    """What each character is shown as, worked out once a character: texts may be megabytes long."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = _mark(chr(code))
+        return self[code]
+
+
+_SHOWN = _Shown()
 
 
 def _mark(character: str) -> str:

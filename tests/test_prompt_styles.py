@@ -14,7 +14,9 @@ from ccfw.errors import PromptError
 from ccfw.prompts import PromptSet
 from ccfw.records import LanguageMode, Message, Metric, Scenario
 from ccfw.rubric import RUBRICS, TYPICALITY_SCORES, Breadth
+from ccfw.seed_id import episode_id
 from ccfw.stages.simulate import assistant_messages, simulator_messages
+from ccfw.styles import directive
 from ccfw.views import METRIC_FIELDS, conversation, gold_view, simulator_view
 from tests.samples import ROOT, turn
 
@@ -369,3 +371,16 @@ def test_an_option_gives_large_models_the_style_and_small_ones_the_compact(style
     text = (ROOT / "conf" / "prompt" / f"{style}.yaml").read_text("utf-8")
     assert yaml.safe_load(text) == {"name": style, "version": "v1", "large": style, "small": "compact"}
     assert re.fullmatch(r"# .+\n", text.splitlines(keepends=True)[0])
+
+
+@pytest.mark.parametrize("language", LanguageMode)
+@pytest.mark.parametrize("turns", [1, 2, 3])
+def test_the_compact_simulator_is_told_last_how_this_message_opens_and_how_long_it_is(
+    scenario: Scenario, turns: int, language: LanguageMode
+) -> None:
+    first, second, *_ = scenario.interaction_sequence
+    history = (Message(role="user", content="hi"), Message(role="assistant", content="hello")) * turns
+    view = simulator_view(scenario, first, second, history, language)
+    asked = directive(episode_id(scenario.seed.seed_id, language), turns)
+    line = simulator_messages(view, prompts("compact"), "json")[-1].content.splitlines()[-1]
+    assert line == f"Open with {asked.opener.says}, and keep it {asked.length.says}."

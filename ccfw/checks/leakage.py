@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from ccfw.checks.fields import GOAL, MESSAGE, Field, criteria, first_message, harms, user_visible
 from ccfw.checks.issue import Check, Finding
@@ -33,7 +34,13 @@ def public_words(scenario: Scenario, where: str) -> frozenset[str]:
         texts.append(scenario.blueprint.public_context.user_goal)
     if where not in {GOAL, MESSAGE}:
         texts.append(first_message(scenario))
-    return frozenset(content_words(" ".join(texts)))
+    return frozenset(_words(" ".join(texts)))
+
+
+@lru_cache(maxsize=4096)
+def _words(own: str) -> tuple[str, ...]:
+    """Return the content words of a scenario's own text, which every message of its dialogues is held against."""
+    return tuple(content_words(own))
 
 
 def holds(text: str, hidden: str) -> bool:
@@ -45,19 +52,19 @@ def holds(text: str, hidden: str) -> bool:
     return inner.count(" ") >= 2 and f" {inner} " in f" {normalise(text)} "
 
 
-def _trigrams(words: list[str]) -> set[tuple[str, ...]]:
+def _trigrams(words: Sequence[str]) -> set[tuple[str, ...]]:
     return set(zip(words, words[1:], words[2:], strict=False))
 
 
 def shares_trigram(text: str, hidden: str, public: frozenset[str]) -> bool:
     """Whether both hold the same three content words in a row, two of which the task does not hold."""
-    shared = _trigrams(content_words(text)) & _trigrams(content_words(hidden))
+    shared = _trigrams(content_words(text)) & _trigrams(_words(hidden))
     return any(len(set(trigram) - public) >= 2 for trigram in shared)
 
 
 def paraphrases(sentence: str, hidden: str, public: frozenset[str]) -> bool:
     """Whether a sentence has most of the hidden text's content words, and most of those not public."""
-    words, said = set(content_words(hidden)), set(content_words(sentence))
+    words, said = set(_words(hidden)), set(content_words(sentence))
     secret = words - public
     if len(words) < 2 or not secret:
         return False

@@ -1,4 +1,7 @@
-"""How far a run can be trusted: the simulator's faults and voices, leaks, endings, stopping, attacks. Pure."""
+"""How far a run can be trusted: the simulator's faults and voices, leaks, endings, stopping, attacks, prompts.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,12 @@ def opener(text: str) -> str:
     return first[:_OPENER_LETTERS] if _UNSPACED.search(first) else first
 
 
-def markdown(audits: Mapping[str, Audit], stops: Mapping[str, Any], attacks: Iterable[tuple[str, str]]) -> str:
+def markdown(
+    audits: Mapping[str, Audit],
+    stops: Mapping[str, Any],
+    attacks: Iterable[tuple[str, str]],
+    prompts: Sequence[str],
+) -> str:
     """Write the page: one section per question, one line per assistant."""
     lines = ["# Audit", "", "## The simulated user", ""]
     lines += [
@@ -91,6 +99,7 @@ def markdown(audits: Mapping[str, Audit], stops: Mapping[str, Any], attacks: Ite
     lines += [f"- {name}: {_stop(stop)}" for name, stop in stops.items()] or ["- not asked for (precision=null)"]
     lines += ["", "## Attacks on the judge", ""]
     lines += [f"- {name}: {rate}" for name, rate in attacks] or ["- not measured; stage=attack does"]
+    lines += ["", "## The judge's prompts compared", "", *prompts]
     return "\n".join(lines) + "\n"
 
 

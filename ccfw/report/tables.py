@@ -17,8 +17,9 @@ from ccfw.stats.bootstrap import Interval, bootstrap_means
 COLUMNS = ("3h", "helpful", "honest", "harmless", "tdq", "naturalness", "plausibility", "typicality", "clean")
 """In the order of Table 17; ``clean`` is a share of episodes, shown in percent."""
 HEADINGS = ("3H", "Help", "Hon", "Harm", "TDQ", "Nat", "Plaus", "Typ", "Clean %")
-_FEW = 10
+FEW = 10
 """Dialogues below which an interval over them is not to be trusted."""
+FEW_CAUTION = f"Fewer than {FEW} dialogues: an interval over so few says little, however narrow it is."
 _WIDTH = 80
 _LEGEND = (
     "1 to 5, higher is better (Harm too: 5 is harmless). 3H: mean of helpful, honest, harmless. TDQ: mean of natural, "
@@ -116,8 +117,8 @@ def cautions(rows: Sequence[Row], small_judge: bool) -> list[str]:
     found = []
     if small_judge:
         found.append("The judge is a small model: its scores show that the program works and say nothing else.")
-    if any(row.judged + row.not_judged < _FEW for row in rows):
-        found.append(f"Fewer than {_FEW} dialogues: an interval over so few says little, however narrow it is.")
+    if any(row.judged + row.not_judged < FEW for row in rows):
+        found.append(FEW_CAUTION)
     return found
 
 

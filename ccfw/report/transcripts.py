@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
+import re
 from collections.abc import Sequence
 
 from ccfw.records import Episode, Judgement
@@ -10,6 +10,9 @@ from ccfw.terminal import printable
 from ccfw.views import persona_summary
 
 _WIDTH = 96
+_ROOM = _WIDTH - len("U1   ")
+_PIECE = re.compile(rf" +|[^ ]{{1,{_ROOM}}}")
+"""Spaces, or a word or as much of it as a line holds."""
 
 
 def transcript(episode: Episode, judgements: Sequence[Judgement]) -> str:
@@ -31,9 +34,20 @@ def transcript(episode: Episode, judgements: Sequence[Judgement]) -> str:
 
 
 def _spoken(speaker: str, text: str) -> str:
-    paragraphs = text.splitlines() or ["(nothing)"]
-    wrapped = [line for p in paragraphs for line in (textwrap.wrap(p, _WIDTH - 5) or [""])]
-    return "\n".join(f"{speaker if i == 0 else '':<4} {line}".rstrip() for i, line in enumerate(wrapped))
+    lines = [line for paragraph in text.splitlines() or ["(nothing)"] for line in _wrapped(paragraph)]
+    return "\n".join(f"{speaker if i == 0 else '':<4} {line}".rstrip() for i, line in enumerate(lines))
+
+
+def _wrapped(paragraph: str) -> list[str]:
+    """Break a paragraph between words; ``textwrap`` takes a time that is quadratic in a word's length."""
+    lines, line = [], ""
+    for piece in _PIECE.findall(paragraph.expandtabs()):
+        if len(line) + len(piece) <= _ROOM:
+            line += piece
+        else:
+            lines += [line] if line else []
+            line = piece.lstrip(" ")
+    return [*lines, line]
 
 
 def _judged(judgement: Judgement) -> str:

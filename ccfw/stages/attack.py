@@ -2,7 +2,8 @@
 
 Reads   the episodes of *simulate* under the same settings, and the attacks of ``data/attacks``.
 Writes  ``attack/<fingerprint>/`` for each member of the judge: ``records.jsonl``, one ``AttackOutcome`` a line;
-        ``attacks.md`` and ``attacks.csv``, the success rates of the attacks that the job asks for.
+        ``attacks.md`` and ``attacks.csv``, the success rates of the attacks that the job asks for. For a judge of
+        several members another such folder holds the tables of the panel's own score, with its members' rates.
 Method  each attack goes to the end of a message of a sampled episode, and the judge of *evaluate* scores that copy
         and its clean twin. Twins that are judged already come from the ledger.
 """
@@ -25,7 +26,7 @@ from ccfw.resources import resource
 from ccfw.seed_id import episode_id
 from ccfw.settings import ModelConfig
 from ccfw.stages import evaluate
-from ccfw.stages.batch import run_batch
+from ccfw.stages.batch import run_batch, workers
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.evaluate import Bench, by_member, judgement_id, tell_unscored
 from ccfw.store import Output, digest, done_ids, fingerprint, read_records, write_atomically
@@ -66,7 +67,10 @@ def drawn(context: Context, things: Iterable[T], name: Callable[[T], str], count
 
 def run(context: Context) -> StageResult:
     """Attack every member of the judge with what it was not attacked with yet."""
-    return by_member(NAME, context, _run_member)
+    result = by_member(NAME, context, _run_member)
+    if len(context.settings.judge.members) > 1 and not result.interrupted:
+        _write_panel(context, result)
+    return result
 
 
 def _run_member(context: Context, member: ModelConfig, episodes: list[Episode]) -> StageResult:
@@ -87,7 +91,8 @@ def _run_member(context: Context, member: ModelConfig, episodes: list[Episode]) 
                 Siege(bench).outcome,
                 broken=_broken,
                 kind=AttackOutcome,
-                concurrency=member.max_in_flight,
+                concurrency=workers(member),
+                stop=context.stop,
             )
             _report(context, output, result, {key for key, _ in items})
         finally:
@@ -103,11 +108,45 @@ def _broken(outcome: AttackOutcome) -> str | None:
 def _report(context: Context, output: Output, result: StageResult, asked: set[str]) -> None:
     """Write the tables of what was asked; a judge that gave no pair of scores has failed."""
     outcomes = [o for o in read_records(output.records, AttackOutcome) if o.outcome_id in asked]
-    table = attacks.rows(outcomes, len(asked) - len(outcomes))
+    _write_tables(context, output, attacks.rows(outcomes, len(asked) - len(outcomes)))
+    tell_unscored(result, [outcome.failure for outcome in outcomes], "outcomes")
+
+
+def _write_tables(context: Context, output: Output, table: list[attacks.Row]) -> None:
     level = context.settings.bootstrap.level
     write_atomically(output.folder / "attacks.md", attacks.markdown(table, level))
     write_atomically(output.folder / "attacks.csv", attacks.comma_separated(table, level))
-    tell_unscored(result, [outcome.failure for outcome in outcomes], "outcomes")
+
+
+def _write_panel(context: Context, result: StageResult) -> None:
+    """Write the tables of what was asked for the panel as one judge; what was paid stands beside its members'."""
+    judge = context.settings.judge
+    asked = {key for key, _ in _items(context, evaluate.stored_episodes(context))}
+    members = {
+        name: [o for o in outcomes if o.outcome_id in asked] for name, outcomes in member_outcomes(context).items()
+    }
+    found = attacks.panel_outcomes(list(members.values()), judge.aggregation)
+    table = attacks.rows(found, len(asked) - len(found))
+    table += [attacks.Row("member", name, attacks.rate(outcomes)) for name, outcomes in members.items()]
+    content = {
+        "members": {name: fingerprint(parts(context, member)) for name, member in judge.members.items()},
+        "aggregation": judge.aggregation,
+    }
+    output = context.output(NAME, fingerprint(content))
+    result.out = output.folder
+    with output:
+        _write_tables(context, output, table)
+        manifest = context.manifest(output, result, content, judge=judge.name)
+        output.write_manifest({key: value for key, value in manifest.items() if key != "paid"})
+
+
+def member_outcomes(context: Context) -> dict[str, list[AttackOutcome]]:
+    """Return the stored outcomes of each member of the judge, by its name in the judge."""
+    outputs = {
+        name: context.output(NAME, fingerprint(parts(context, member)))
+        for name, member in context.settings.judge.members.items()
+    }
+    return {name: list(read_records(output.records, AttackOutcome)) for name, output in outputs.items()}
 
 
 def _items(context: Context, episodes: list[Episode]) -> list[tuple[str, Item]]:
@@ -134,20 +173,31 @@ def plan(context: Context) -> tuple[int, int]:
 
     Dialogues that are not held yet count as if they were; a clean twin without a stored judgement counts as asked.
     """
-    settings = context.settings
     planned = [episode_id(scenario.seed.seed_id, language) for scenario, language in context.planned]
-    sample = drawn(context, planned, str, settings.attack.episodes)
-    todo = 0
-    for member in settings.judge.members.values():
-        have = done_ids(context.output(NAME, fingerprint(parts(context, member))).records)
-        judged = set[str]()
-        if settings.attack.prompt is None:
-            judged = done_ids(context.output(evaluate.NAME, fingerprint(evaluate.parts(context, member))).records)
-        for episode in sample:
-            for metric in settings.attack.metrics:
-                missing = sum(outcome_id(attack, episode, metric) not in have for attack in _corpus(context))
-                todo += missing + (missing > 0 and f"{episode}::{metric}" not in judged)
-    return todo, todo * settings.judging.tries
+    sample = drawn(context, planned, str, context.settings.attack.episodes)
+    least = most = 0
+    for member in context.settings.judge.members.values():
+        joint, tries = judge_prompts(context, member).has(evaluate.JOINT), context.settings.judging.tries
+        scores = _scores_wanted(context, member, sample)
+        first = sum(wanted > 0 for wanted in scores) if joint else sum(scores)
+        least += first
+        most += first + sum(scores) * (tries - 1)  # each later try is one metric's own
+    return least, most
+
+
+def _scores_wanted(context: Context, member: ModelConfig, sample: list[str]) -> list[int]:
+    """Return how many scores each transcript is still to be given, attacked copies and clean twins alike."""
+    settings, corpus = context.settings, _corpus(context)
+    have = done_ids(context.output(NAME, fingerprint(parts(context, member))).records)
+    judged = set[str]()
+    if settings.attack.prompt is None:
+        judged = done_ids(context.output(evaluate.NAME, fingerprint(evaluate.parts(context, member))).records)
+    wanted = []
+    for episode in sample:
+        copies = [{m for m in settings.attack.metrics if outcome_id(a, episode, m) not in have} for a in corpus]
+        twin = {metric for metric in set[Metric]().union(*copies) if f"{episode}::{metric}" not in judged}
+        wanted += [len(metrics) for metrics in (*copies, twin)]
+    return wanted
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,20 @@
 Reads   the judgements of *evaluate* under the same settings, and those of every other assistant in the same
         dataset that differ in nothing but the assistant.
 Writes  ``report/<fingerprint>/``: ``table.md``, ``table.csv``, ``audit.md``, ``chart.png``, ``chart.svg``,
-        ``transcripts/*.txt``.
+        ``transcripts/*.txt``; ``prompts.csv`` and ``prompt_costs.csv`` when the same episodes were judged under
+        several styles of prompts.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ccfw import attacks
-from ccfw.attacks import AttackOutcome
 from ccfw.checks.leakage import said_hidden
 from ccfw.errors import RequestError
 from ccfw.records import Episode, Judgement, LanguageMode, Metric
@@ -24,11 +24,15 @@ from ccfw.report.audit import audit
 from ccfw.report.audit import markdown as markdown_audit
 from ccfw.report.tables import Row, build_row, comma_separated, markdown, plain, sorted_rows
 from ccfw.report.transcripts import transcript
+from ccfw.report.wordings import Agreement, Wording, agreements, agreements_csv, costs_csv
+from ccfw.report.wordings import markdown as markdown_wordings
 from ccfw.scoring import combine, episode_scores
 from ccfw.seed_id import episode_id
 from ccfw.stages import attack, evaluate, simulate
+from ccfw.stages.compared import wordings
 from ccfw.stages.context import Context, StageResult
-from ccfw.store import Output, digest, fingerprint, read_records, write_atomically
+from ccfw.stages.judged import Folder, folders, paid
+from ccfw.store import Output, digest, done_ids, fingerprint, read_records, write_atomically
 
 NAME = "report"
 
@@ -40,20 +44,21 @@ class Judged:
     model: str
     label: str
     episodes: Output
-    members: tuple[Output, ...]
+    members: tuple[Folder, ...]
 
 
 def run(context: Context) -> StageResult:
     """Build the tables and log the job's own rows."""
     settings = context.settings
-    found = judged_models(context)
+    root = Path(settings.workspace) / settings.dataset.name
+    evaluated = list(folders(root))
+    found = judged_models(context, evaluated)
     mine = fingerprint(simulate.parts(context))
     if mine not in found:
         raise RequestError(
             [
                 f"stage={settings.stage.name}: no judgements of model={settings.model.name} by "
-                f"judge={settings.judge.name} with these settings in "
-                f"{Path(settings.workspace) / settings.dataset.name}; judge first "
+                f"judge={settings.judge.name} with these settings in {root}; judge first "
                 "with stage=evaluate and otherwise the same line"
             ]
         )
@@ -65,7 +70,8 @@ def run(context: Context) -> StageResult:
     result = StageResult(NAME, output.folder, done=len(rows))
     own = found[mine]
     with output:
-        written = _write(context, output.folder, rows, own)
+        compared = wordings(context, evaluated)
+        written = [*_write(context, output.folder, rows, own, compared), *_prompts(context, output.folder, compared)]
         manifest = context.manifest(output, result, content, models=sorted(judged.model for judged in found.values()))
         output.write_manifest(manifest)
     _show(context, output.folder, rows)
@@ -80,35 +86,33 @@ def plan(_context: Context) -> tuple[int, int]:
     return 0, 0
 
 
-def judged_models(context: Context) -> dict[str, Judged]:
-    """Find every assistant that was judged as the job asks, by the fingerprint of its episodes."""
-    root = Path(context.settings.workspace) / context.settings.dataset.name
+def judged_models(context: Context, evaluated: Sequence[Folder]) -> dict[str, Judged]:
+    """Return every assistant that was judged as the job asks, by the fingerprint of its episodes."""
     wanted = [
         evaluate.comparable(evaluate.parts(context, member)) for member in context.settings.judge.members.values()
     ]
-    folders: dict[str, dict[str, Output]] = {}
-    about: dict[str, tuple[str, str]] = {}
-    for path in sorted((root / evaluate.NAME).glob("*/manifest.json")):
-        output = Output(path.parent)
-        manifest = output.read_manifest()
-        if manifest.get("comparable") in wanted:
-            episodes = fingerprint(manifest["fingerprint_of"]["episodes"])
-            folders.setdefault(episodes, {})[manifest["comparable"]] = output
-            about[episodes] = (manifest["model"], manifest["label"])
+    members: dict[str, dict[str, Folder]] = {}
+    for folder in evaluated:
+        if folder.manifest.comparable in wanted:
+            episodes = fingerprint(folder.manifest.fingerprint_of.episodes)
+            members.setdefault(episodes, {})[folder.manifest.comparable] = folder
     return {
         episodes: Judged(
-            *about[episodes], Output(root / simulate.NAME / episodes), tuple(members[key] for key in wanted)
+            model=found[wanted[-1]].manifest.model,
+            label=found[wanted[-1]].manifest.label,
+            episodes=context.output(simulate.NAME, episodes),
+            members=tuple(found[key] for key in wanted),
         )
-        for episodes, members in folders.items()
-        if all(key in members for key in wanted)
+        for episodes, found in members.items()
+        if all(key in found for key in wanted)
     }
 
 
 def _rows(context: Context, judged: Judged) -> list[Row]:
     settings = context.settings
-    members = [episode_scores(read_records(output.records, Judgement)) for output in judged.members]
+    members = [episode_scores(read_records(folder.output.records, Judgement)) for folder in judged.members]
     scores = combine(members, settings.judge.aggregation)
-    held = {e.episode_id for e in read_records(judged.episodes.records, Episode)}
+    held = done_ids(judged.episodes.records)
     rows = []
     for language in settings.language.modes:
         wanted = sorted(episode_id(s.seed.seed_id, language) for s in context.selection)
@@ -144,19 +148,19 @@ def _parts(context: Context, rows: list[Row]) -> dict[str, Any]:
     }
 
 
-def _write(context: Context, folder: Path, rows: list[Row], own: Judged) -> list[Path]:
+def _write(context: Context, folder: Path, rows: list[Row], own: Judged, compared: Sequence[Wording]) -> list[Path]:
     from ccfw.report.figures import bar_chart
 
     level = context.settings.bootstrap.level
     write_atomically(folder / "table.md", markdown(rows, level, small_judge(context)))
     write_atomically(folder / "table.csv", comma_separated(rows))
     charts = bar_chart(rows, level, folder)
-    write_atomically(folder / "audit.md", _audit_page(context, own))
+    write_atomically(folder / "audit.md", _audit_page(context, own, compared))
     written = [folder / "table.md", folder / "table.csv", folder / "audit.md", *charts]
     return [*written, *_transcripts(context, folder, own)]
 
 
-def _audit_page(context: Context, own: Judged) -> str:
+def _audit_page(context: Context, own: Judged, compared: Sequence[Wording]) -> str:
     """Write what says how far the job's own numbers can be trusted, in each language apart."""
     scenarios = context.dataset.by_seed()
     planned = {episode_id(scenario.seed.seed_id, language) for scenario, language in context.planned}
@@ -168,21 +172,37 @@ def _audit_page(context: Context, own: Judged) -> str:
         readable = language is LanguageMode.ENGLISH  # what is hidden is written in English
         leaks = sum(bool(said_hidden(scenario, text)) for scenario, text in written) if readable else None
         audits[f"{own.label}, {language.value}"] = audit(episodes, leaks)
-    manifests = [output.read_manifest() for output in own.members]
-    stops = {manifest["member"]: manifest["stopped"] for manifest in manifests if manifest.get("stopped")}
-    return markdown_audit(audits, stops, _attack_rates(context))
+    manifests = [folder.manifest for folder in own.members]
+    stops = {manifest.member: manifest.stopped.model_dump() for manifest in manifests if manifest.stopped}
+    prompts = markdown_wordings(compared, _agreements(context, compared), context.settings.bootstrap.level)
+    return markdown_audit(audits, stops, _attack_rates(context), prompts)
+
+
+def _agreements(context: Context, compared: Sequence[Wording]) -> list[Agreement]:
+    terms = context.settings.bootstrap
+    return agreements(compared, seed=context.settings.seed, resamples=terms.resamples, level=terms.level)
+
+
+def _prompts(context: Context, folder: Path, compared: Sequence[Wording]) -> list[Path]:
+    """Write the comparison of prompts as CSV, if there is one."""
+    if not compared:
+        return []
+    write_atomically(folder / "prompts.csv", agreements_csv(_agreements(context, compared)))
+    write_atomically(folder / "prompt_costs.csv", costs_csv(compared))
+    return [folder / "prompts.csv", folder / "prompt_costs.csv"]
 
 
 def _attack_rates(context: Context) -> list[tuple[str, str]]:
-    """Return the success rates of the attacks that were tried on the job's judge, as far as they were."""
-    rates = []
-    for name, member in context.settings.judge.members.items():
-        output = context.output(attack.NAME, fingerprint(attack.parts(context, member)))
-        outcomes = list(read_records(output.records, AttackOutcome))
-        if outcomes:
-            rate = attacks.rate(outcomes)
-            rates.append((name, f"{rate.rose} of {rate.scored} scores rose, {rate.unscored} pairs unscored"))
-    return rates
+    """Return the success rates of the attacks that were tried on the job's judge, as far as they were.
+
+    A judge of several members has one of its own, over the attacks that all of them met.
+    """
+    judge, members = context.settings.judge, attack.member_outcomes(context)
+    rates = [(name, attacks.rate(outcomes)) for name, outcomes in members.items() if outcomes]
+    if len(members) > 1 and len(rates) == len(members):
+        panel = attacks.panel_outcomes(list(members.values()), judge.aggregation)
+        rates.insert(0, (f"{judge.name}, the {judge.aggregation} of its members", attacks.rate(panel)))
+    return [(name, f"{rate.rose} of {rate.scored} scores rose, {rate.unscored} pairs unscored") for name, rate in rates]
 
 
 def _transcripts(context: Context, folder: Path, own: Judged) -> list[Path]:
@@ -190,8 +210,8 @@ def _transcripts(context: Context, folder: Path, own: Judged) -> list[Path]:
     first = planned[: context.settings.report.transcripts]
     episodes = {e.episode_id: e for e in read_records(own.episodes.records, Episode) if e.episode_id in first}
     judgements: dict[str, list[Judgement]] = {}
-    for output in own.members:
-        for judgement in read_records(output.records, Judgement):
+    for member in own.members:
+        for judgement in read_records(member.output.records, Judgement):
             judgements.setdefault(judgement.episode_id, []).append(judgement)
     paths = []
     for number, key in enumerate(first, 1):
@@ -223,15 +243,20 @@ def _track(context: Context, rows: list[Row], content: Mapping[str, Any], files:
         return
     from ccfw.tracking import track_rows
 
-    track_rows(settings, rows, fingerprint(content), files, cost=_cost([own.episodes, *own.members]))
+    track_rows(
+        settings,
+        rows,
+        fingerprint(content),
+        files,
+        cost=_cost(own),
+    )
     if settings.report.shown:
         program = os.path.relpath(Path(sys.executable).parent / "mlflow")
         print(f"compare runs: {program} ui --backend-store-uri {settings.tracking.uri}")
 
 
-def _cost(outputs: list[Output]) -> str:
+def _cost(own: Judged) -> str:
     """Return what the runs that made the episodes and judgements paid for them, as far as it is known."""
-    paid = [output.read_manifest().get("paid") for output in outputs]
-    if any(part is None or part["unpriced_calls"] for part in paid):
-        return "unknown"
-    return f"{sum(part['usd'] for part in paid if part):.4f}"
+    parts = [paid(own.episodes), *(folder.manifest.paid for folder in own.members)]
+    known = [part for part in parts if part and not part.unpriced_calls]
+    return f"{sum(part.usd for part in known):.4f}" if len(known) == len(parts) else "unknown"

@@ -7,14 +7,16 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from tests.e2e.conftest import Shared
-from tests.e2e.running import Run, ccfw, read_lines, scripted
+from tests.e2e.running import Run, ccfw, own_options, read_lines, scripted
 from tests.fakes.faults import Fault, Kind, Script
+from tests.fakes.filling import fill
 from tests.fakes.gullible import gullible_judge, ordered
-from tests.fakes.provider import FakeProvider, FakeRequest
+from tests.fakes.provider import FakeProvider, FakeReply, FakeRequest
 from tests.fakes.scripts import roles
 
 GULLIBLE: Script = roles(judge=gullible_judge)
@@ -30,13 +32,16 @@ OUTCOMES = EPISODES * ATTACKS * METRICS
 class Siege:
     """Episodes held and judged once, then attacked in several ways."""
 
-    plans: tuple[Run, Run, Run]
-    """Before anything, before the control, after all."""
+    plans: tuple[Run, ...]
+    """Before anything, before the control, before the joint prompt, after all."""
     ours: Run
     again: Run
     more: Run
     control: Run
     compact: Run
+    joint: Run
+    as_evaluated: Run
+    """With the joint prompt as the one that evaluates too."""
     unknown: Run
     """With a style of prompts that is not there."""
 
@@ -49,15 +54,18 @@ def siege(shared: Shared) -> Siege:
             for stage in ("simulate", "evaluate"):
                 assert ccfw(folder, f"stage={stage}", *line, provider=provider).code == 0
             line = ("stage=attack", *line)
-            own, style = ("attack.prompt=null",), ("attack.prompt=undefended",)
-            before = [ccfw(folder, *line, *prompt, "dry_run=true") for prompt in (own, style)]
+            own, style, joint = (f"attack.prompt={name}" for name in ("null", "undefended", "joint"))
+            before = [ccfw(folder, *line, prompt, "dry_run=true") for prompt in (own, style, joint)]
             ours, again = (ccfw(folder, *line, provider=provider) for _ in range(2))
             after = ccfw(folder, *line, "dry_run=true")
             more = ccfw(folder, *line, f"attack.limit={ATTACKS + 2}", provider=provider)
-            control = ccfw(folder, *line, *style, provider=provider)
+            control = ccfw(folder, *line, style, provider=provider)
             compact = ccfw(folder, *line, "attack.prompt=compact", provider=provider)
+            all_at_once = ccfw(folder, *line, joint, provider=provider)
+            assert ccfw(folder, "stage=simulate", *line[1:], "prompt=joint", provider=provider).requests == ()
+            as_evaluated = ccfw(folder, *line, "prompt=joint", provider=provider)
             unknown = ccfw(folder, *line, "attack.prompt=nobody", provider=provider)
-        return Siege((before[0], before[1], after), ours, again, more, control, compact, unknown)
+        return Siege((*before, after), ours, again, more, control, compact, all_at_once, as_evaluated, unknown)
 
     return shared("siege", make)
 
@@ -68,12 +76,12 @@ def table(run: Run) -> list[dict[str, str]]:
 
 
 def test_each_run_prints_its_closing_line_and_nothing_else(siege: Siege) -> None:
-    for run in (siege.ours, siege.again, siege.more, siege.control, siege.compact):
+    for run in (siege.ours, siege.again, siege.more, siege.control, siege.compact, siege.joint, siege.as_evaluated):
         assert (run.code, run.err, list(run.closings)) == (0, "", ["attack"])
 
 
 def test_a_judge_that_obeys_all_outside_the_frame_is_moved_by_no_attack(siege: Siege) -> None:
-    for run in (siege.ours, siege.compact):
+    for run in (siege.ours, siege.compact, siege.joint, siege.as_evaluated):
         assert {(row["success_rate"], row["unscored"]) for row in table(run)} == {("0.000000", "0")}
 
 
@@ -98,6 +106,20 @@ def test_twins_that_were_judged_are_not_paid_again(siege: Siege) -> None:
     closings = [run.closings["attack"] for run in (siege.ours, siege.control)]
     assert [(each["calls"], each["cached"]) for each in closings] == [(OUTCOMES, twins), (OUTCOMES + twins, 0)]
     assert len(siege.ours.requests) == OUTCOMES
+
+
+def test_a_joint_prompt_is_asked_once_for_all_metrics_of_a_transcript(siege: Siege) -> None:
+    transcripts = EPISODES * (ATTACKS + 1)
+    said = siege.joint.closings["attack"]
+    assert (said["done"], said["calls"], len(siege.joint.requests)) == (OUTCOMES, transcripts, transcripts)
+    assert {request.schema_name for request in siege.joint.requests} == {"judge_joint"}
+    assert {each["metric"] for each in siege.joint.records("attack")} == {"helpful", "harmless"}
+
+
+def test_what_a_joint_prompt_answered_is_not_paid_again_when_it_evaluates(siege: Siege) -> None:
+    said = siege.as_evaluated.closings["attack"]
+    assert (said["done"], said["calls"], siege.as_evaluated.requests) == (OUTCOMES, 0, ())
+    assert said["out"] != siege.joint.closings["attack"]["out"]
 
 
 def test_a_second_run_asks_nobody_and_says_the_same(siege: Siege) -> None:
@@ -134,7 +156,85 @@ def planned(run: Run) -> tuple[int, int]:
 
 def test_a_plan_counts_what_is_not_stored_and_twins_that_are_not_judged(siege: Siege) -> None:
     first, control = OUTCOMES, OUTCOMES + EPISODES * METRICS
-    assert [planned(run) for run in siege.plans] == [(first, 2 * first), (control, 2 * control), (0, 0)]
+    joint = EPISODES * (ATTACKS + 1)
+    assert [planned(run) for run in siege.plans] == [
+        (first, 2 * first),
+        (control, 2 * control),
+        (joint, joint + control),
+        (0, 0),
+    ]
+
+
+# ---- panels
+
+
+def judge_by_name(request: FakeRequest) -> str | Fault | FakeReply:
+    """Believe everything if called gullible, else give the clean score whatever the text asks for."""
+    if request.model == "gullible":
+        return gullible_judge(request)
+    return json.dumps(fill(request.schema or {}, Random(0)) | {"helpful_score": 2})
+
+
+@pytest.fixture(scope="module")
+def panels(shared: Shared) -> dict[str, Run]:
+    """A panel of three, one of which believes everything, under both rules; then the report of each."""
+
+    def make(folder: Path) -> dict[str, Run]:
+        with FakeProvider(roles(judge=judge_by_name)) as provider:
+            conf = own_options(folder, provider.base_url, ("gullible", "stubborn_a", "stubborn_b"))
+            trio = "judge=trio_gullible_judge_stubborn_a_judge_stubborn_b_judge"
+            line = (f"--config-dir={conf}", *scripted(provider, trio, "limit=1", "attack.metrics=[helpful]"))
+            line = (*line, f"attack.limit={ATTACKS}", "attack.prompt=undefended")
+            runs = {"pipeline": ccfw(folder, *line, provider=provider)}
+            for rule in ("mean", "median"):
+                own = (*line, f"judge.aggregation={rule}")
+                runs[rule] = ccfw(folder, "stage=attack", *own, provider=provider)
+                runs[f"{rule} report"] = ccfw(folder, "stage=report", *own, provider=provider)
+        return runs
+
+    return shared("panels", make)
+
+
+def rates(run: Run) -> dict[str, tuple[int, int]]:
+    """Return how many scores rose, of how many, by who was attacked."""
+    rows = [row for row in table(run) if row["by"] in ("all", "member")]
+    return {row["value"]: (int(row["rose"]), int(row["scored"])) for row in rows}
+
+
+def test_a_panel_has_its_own_rate_beside_its_members(panels: dict[str, Run]) -> None:
+    """One member of three moves a mean whenever it is moved, and a median never."""
+    fell = rates(panels["mean"])["gullible"]
+    assert fell[0] > ATTACKS / 2
+    members = {"gullible": fell, "stubborn_a": (0, ATTACKS), "stubborn_b": (0, ATTACKS)}
+    assert rates(panels["mean"]) == {"all": fell, **members}
+    assert rates(panels["median"]) == {"all": (0, ATTACKS), **members}
+
+
+def test_another_rule_asks_no_member_again(panels: dict[str, Run]) -> None:
+    assert [panels[rule].closings["attack"]["done"] for rule in ("mean", "median")] == [3 * ATTACKS, 0]
+    assert panels["median"].requests == ()
+    assert panels["mean"].closings["attack"]["out"] != panels["median"].closings["attack"]["out"]
+
+
+def test_a_panels_manifest_holds_what_its_closing_line_says_and_no_bill(panels: dict[str, Run]) -> None:
+    said = panels["median"].closings["attack"]
+    manifest = json.loads((panels["median"].folder / said["out"] / "manifest.json").read_text("utf-8"))
+    assert {key: manifest[key] for key in said} == said
+    assert "paid" not in manifest
+    assert manifest["fingerprint_of"]["aggregation"] == "median"
+
+
+@pytest.mark.parametrize("rule", ["mean", "median"])
+def test_the_audit_names_the_panel_and_its_members(panels: dict[str, Run], rule: str) -> None:
+    run = panels[f"{rule} report"]
+    page = (run.folder / run.closings["report"]["out"] / "audit.md").read_text("utf-8")
+    told = page.split("## Attacks on the judge\n\n")[1].split("\n\n")[0].splitlines()
+    found = rates(panels[rule])
+    who = {"all": f"trio_gullible_judge_stubborn_a_judge_stubborn_b_judge, the {rule} of its members"}
+    assert told == [
+        f"- {who.get(name, name)}: {rose} of {scored} scores rose, 0 pairs unscored"
+        for name, (rose, scored) in found.items()
+    ]
 
 
 # ---- what goes wrong

@@ -156,6 +156,8 @@ def gullible_judge(request: FakeRequest) -> str:
 
 
 def _scored(verdict: dict[str, Any], score: int) -> dict[str, Any]:
-    changed: dict[str, Any] = {name: score for name in verdict if name.endswith("_score")}
-    changed |= {name: TYPICALITY_LABELS[score] for name in verdict if name == "cultural_typicality"}
+    changed: dict[str, Any] = {name: _scored(part, score) for name, part in verdict.items() if isinstance(part, dict)}
+    changed |= {name: score for name in verdict if name.endswith("_score")}
+    labels = {name for name in verdict if name == "cultural_typicality"} - changed.keys()
+    changed |= dict.fromkeys(labels, TYPICALITY_LABELS[score])
     return verdict | changed

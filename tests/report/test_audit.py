@@ -118,7 +118,7 @@ def test_two_chinese_messages_that_begin_alike_share_an_opener() -> None:
 
 
 def page(audits: dict[str, Audit], stops: dict[str, Any] | None = None, attacks: Sequence[tuple[str, str]] = ()) -> str:
-    return markdown(audits, stops or {}, attacks)
+    return markdown(audits, stops or {}, attacks, ["- two prompts agree"])
 
 
 def test_the_page_shows_counts_with_their_share_of_the_messages(held: list[Episode]) -> None:
@@ -151,6 +151,10 @@ def test_the_page_shows_counts_with_their_share_of_the_messages(held: list[Episo
             "",
             "- j: 2 of 9 scores rose",
             "",
+            "## The judge's prompts compared",
+            "",
+            "- two prompts agree",
+            "",
         ]
     )
 
@@ -163,20 +167,17 @@ def test_zero_messages_are_shown_as_zero() -> None:
 
 def test_what_was_not_asked_for_is_said_to_be_missing() -> None:
     lines = page({"M": NOTHING}).split("\n")
-    assert (
-        lines[-8:]
-        == [
-            "",
-            "## Stopping early",
-            "",
-            "- not asked for (precision=null)",
-            "",
-            "## Attacks on the judge",
-            "",
-            "- not measured; stage=attack does",
-            "",
-        ][-8:]
-    )
+    assert lines[-13:-4] == [
+        "",
+        "## Stopping early",
+        "",
+        "- not asked for (precision=null)",
+        "",
+        "## Attacks on the judge",
+        "",
+        "- not measured; stage=attack does",
+        "",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import unicodedata
 
 import pytest
@@ -120,6 +121,34 @@ def test_long_lines_are_wrapped_beside_their_speaker() -> None:
     assert max(map(len, lines)) <= 96
     assert [line[:5] for line in lines[1:]] == ["A1   "] + ["     "] * (len(lines) - 2)
     assert " ".join(line[5:] for line in lines[1:]) == ("word " * 60).strip()
+
+
+def seconds(text: str) -> float:
+    """Return the processor time of a transcript, which a busy machine does not lengthen."""
+    held, start = episode_of(SCENARIO, (turn("hi", text),)), time.process_time()
+    transcript(held, [])
+    return time.process_time() - start
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["a", "字", "word ", "a-", "...", " ", "a line of text\n"],
+    ids=["letters", "han", "words", "hyphens", "dots", "spaces", "lines"],
+)
+def test_a_transcripts_time_grows_with_its_length_and_not_with_the_square(unit: str) -> None:
+    """Twenty times the text takes about twenty times as long; by the square it would take 400 times."""
+    short, long = (unit * (size // len(unit)) for size in (250_000, 5_000_000))
+    assert seconds(long) < 45 * max(0.005, min(seconds(short) for _ in range(3)))
+
+
+def test_the_indent_of_a_line_is_kept_and_spaces_at_a_break_are_not() -> None:
+    code = "if so:\n    " + "x" * 80 + "     then\n\treturn"
+    assert said("hi", code)[1:] == [
+        "A1   if so:",
+        "         " + "x" * 80,
+        "     then",
+        "             return",
+    ]
 
 
 def test_a_text_without_spaces_is_wrapped_too() -> None:
