@@ -1,49 +1,110 @@
-"""One job: settings in, stages run in order, one closing line each, an exit code out."""
+"""One job: settings in, stages run in order, one closing line each, an outcome out."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
+from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from ccfw.errors import CcfwError, RequestError
-from ccfw.llm import batch, local
+from ccfw.estimate import total
+from ccfw.llm import batch, local, prices, transports
+from ccfw.outcome import Outcome, io_error, of_error, say
 from ccfw.settings import ModelConfig, Settings
-from ccfw.stages import STAGES
+from ccfw.stages import STAGES, plan
 from ccfw.stages.context import Context, StageResult
 
 log = logging.getLogger(__name__)
 
 
-def run_job(settings: Settings) -> int:
-    """Run the job's stages and return its exit code: 0 for ok, 1 for partial or failed.
+def run_job(settings: Settings, overrides: Sequence[str] = ()) -> Outcome:
+    """Run the job's stages and return what came of it; an error is said, and is part of that.
 
-    Raises ``RequestError`` when something that the request needs is missing, before any call is made.
+    ``overrides`` are what the job was asked for with, for the record of a failure.
     """
+    results: list[StageResult] = []
+    try:
+        _run(settings, results)
+    except KeyboardInterrupt:
+        log.warning("interrupted; the same line goes on")
+        outcome = _outcome(settings, results, interrupted=True)
+    except BrokenPipeError:
+        raise  # whoever read stdout has gone
+    except (CcfwError, OSError) as error:
+        outcome = _broken_off(settings, results, error)
+    else:
+        outcome = _outcome(settings, results)
+    _track(settings, results, outcome, overrides)
+    return outcome
+
+
+def _run(settings: Settings, results: list[StageResult]) -> None:
     if not settings.dry_run:
         check_prerequisites(settings)
     with asyncio.Runner() as runner, closing(Context(settings, runner)) as context:
         if settings.dry_run:
-            return _dry_run(context)
+            _dry_run(context)
+            return
         try:
-            return _run_stages(context)
+            _run_stages(context, results)
         finally:
             _close_clients(runner)
             local.stop()
 
 
-def check_job(settings: Settings) -> None:
-    """Raise ``RequestError`` with what a job lacks: keys, weights, scenarios."""
-    problems: list[str] = []
-    for check in (check_prerequisites, check_selection):
-        try:
-            check(settings)
-        except RequestError as error:
-            problems += error.problems
-    if problems:
-        raise RequestError(problems)
+def _outcome(settings: Settings, results: Sequence[StageResult], *, interrupted: bool = False) -> Outcome:
+    total = _total(settings, results)
+    total.interrupted |= interrupted
+    reason = "interrupted" if total.interrupted else _shortfall(results)
+    code = int(total.status != "ok")
+    return Outcome(total.status, code, total.meter.calls, total.meter.cost_text, reason, total.interrupted)
+
+
+def _broken_off(settings: Settings, results: Sequence[StageResult], error: CcfwError | OSError) -> Outcome:
+    """Say what broke the job off, and return what came of it; what the broken stage had spent is not known."""
+    if isinstance(error, OSError):  # a full disk, a folder that may not be written
+        under_way = settings.stage.runs[min(len(results), len(settings.stage.runs) - 1)]
+        error = io_error(f"stage={under_way} could not read or write", error, settings.workspace)
+    say(error)
+    outcome = of_error(error)
+    if outcome.status == "refused" and not results:
+        return outcome
+    return replace(outcome, status="failed", calls=None, cost="unknown")
+
+
+def _shortfall(results: Sequence[StageResult]) -> str:
+    """Return which stages fell short of what was asked for, and how."""
+    reasons = []
+    for result in results:
+        if result.failed:
+            reasons.append(f"{result.stage}: {result.failed} of {result.done + result.failed + result.skipped} failed")
+        if result.stopped:
+            reasons.append(f"{result.stage}: stopped ({result.stopped})")
+    return "; ".join(reasons)
+
+
+def _total(settings: Settings, results: Sequence[StageResult]) -> StageResult:
+    total = StageResult(settings.stage.name, Path())
+    for result in results:
+        total.add(result)
+    return total
+
+
+def _track(settings: Settings, results: Sequence[StageResult], outcome: Outcome, overrides: Sequence[str]) -> None:
+    """Have the tracker tell a job that failed on its way to the report, or that reported on less than was asked for."""
+    reported = [result for result in results if result.stage == "report"]
+    if settings.tracking.name == "none" or settings.dry_run or outcome.interrupted:
+        return
+    from ccfw import tracking
+
+    if reported and outcome.status == "partial":
+        tracking.mark_partial(settings, reported[0].out, outcome)
+    elif not reported and outcome.status == "failed":
+        tracking.track_failure(settings, outcome, overrides)
 
 
 def check_prerequisites(settings: Settings) -> None:
@@ -58,6 +119,11 @@ def check_prerequisites(settings: Settings) -> None:
         problems += local.missing(model)
         if model.api_key_env and not os.environ.get(model.api_key_env):
             problems.append(f"{role}={model.name}: the environment variable {model.api_key_env} is not set")
+        if settings.budget is not None and prices.tariff(model) is None:
+            problems.append(
+                f"budget={settings.budget:g}: the price of {role}={model.name} ({model.provider_model}) is unknown; give "
+                f"{role}.price={{input: …, output: …, cached_input: null}} in US dollars per million tokens"
+            )
     if settings.batch.name != "none" and "evaluate" in settings.stage.runs:
         reasons = [batch.unsupported(member) for member in settings.judge.members.values()]
         problems += [f"batch={settings.batch.name}: {reason}" for reason in reasons if reason]
@@ -71,22 +137,18 @@ def check_selection(settings: Settings) -> None:
         context.selection  # noqa: B018 reading it is the check
 
 
-def _run_stages(context: Context) -> int:
-    total = StageResult(context.settings.stage.name, Path())
+def _run_stages(context: Context, results: list[StageResult]) -> None:
     for name in context.settings.stage.runs:
         result: StageResult = STAGES[name].run(context)
         print(result.line(), flush=True)
-        total.add(result)
+        results.append(result)
         if result.interrupted or (name == "simulate" and result.status == "failed"):
             break  # the next stage would find nothing; unscored judgements are still worth a table
     if len(context.settings.stage.runs) > 1:
-        print(total.line(), flush=True)
-    if total.interrupted:
-        raise SystemExit(1)  # the jobs that a sweep has left must not start
-    return 0 if total.status == "ok" else 1
+        print(_total(context.settings, results).line(), flush=True)
 
 
-def _dry_run(context: Context) -> int:
+def _dry_run(context: Context) -> None:
     settings = context.settings
     counts = {name: STAGES[name].plan(context) for name in settings.stage.runs}
     least, most = (sum(pair[side] for pair in counts.values()) for side in (0, 1))
@@ -95,14 +157,16 @@ def _dry_run(context: Context) -> int:
         f"plan model={settings.model.name} simulator={settings.simulator.name} judge={settings.judge.name} "
         f"language={settings.language.name} dialogues={len(context.planned)} {spread} calls={least}..{most}"
     )
+    found, level = plan.estimates(context), settings.bootstrap.level
+    for estimate in found:
+        print(estimate.line(level))
+    if len(found) > 1:
+        print(total(found, level))
     print(StageResult(settings.stage.name, Path(settings.workspace) / settings.dataset.name).line(), flush=True)
-    return 0
 
 
 def _close_clients(runner: asyncio.Runner) -> None:
-    from ccfw.llm.litellm_client import close
-
     try:
-        runner.run(close())
+        runner.run(transports.close())
     except (CcfwError, RuntimeError) as error:
         log.debug("closing the HTTP sessions: %s", error)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from ccfw.settings import Settings
 _MISSING = object()
 _NULLABLE = frozenset({"judge", "model@simulator", "experiment"})
 """Groups that may be left open; what fills them is in ``conf/config.yaml``."""
+_SCOPE = {"dataset", "trap", "region", "identity", "domain", "subdomain", "age", "gender", "split", "ids"}
+"""What decides which scenarios a job takes."""
 
 
 def to_settings(config: DictConfig) -> Settings:
@@ -96,34 +99,54 @@ class _Check:
     def __init__(self, request: Request) -> None:
         self.request = request
         self.problems: list[str] = []
+        self.scopes: set[str] = set()
         self.search = (
             [f"hydra.searchpath=[file://{request.config_dir.resolve()}]"] if request.config_dir is not None else []
         )
 
     def run(self) -> None:
-        self._clashes()
+        self._own_files()
         choices = self._choices()
         groups = [values[0] for values, is_group in choices if is_group and values]
-        base = self._composed(groups)
         values = [values[0] for values, is_group in choices if not is_group and values]
-        if base is not None:
-            self._names(groups, base)
-            values = [value for value in values if self._known_key(value, base)]
         faultless = not self.problems
-        if base is not None:
-            self._validate([*groups, *values])
+        config = self._tried([*groups, *values]) if faultless else None
+        if config is None or self._misnamed(groups, config):
+            config, values = self._explained(groups, values)
+            faultless = not self.problems
+        if config is not None:
+            self._validate(config)
         if faultless:
             self._validate_rest(choices, [*groups, *values])
         if self.problems:
             raise RequestError(dict.fromkeys(self.problems))
 
-    def _clashes(self) -> None:
-        """Refuse options of one's own that are named like shipped ones: the shipped ones would be taken."""
+    def _tried(self, overrides: Sequence[str]) -> DictConfig | None:
+        """Compose as Hydra will, and return nothing if that fails: the reasons are then looked for step by step."""
+        config = self._composed(overrides)
+        if config is None:
+            self.problems.clear()
+        return config
+
+    def _explained(self, groups: Sequence[str], values: Sequence[str]) -> tuple[DictConfig | None, list[str]]:
+        """Name every mistake among the choices; return what composes without the values that are no settings."""
+        base = self._composed(groups)
+        if base is None:
+            return None, []
+        self.problems += self._misnamed(groups, base)
+        known = [value for value in values if self._known_key(value, base)]
+        return self._composed([*groups, *known]), known
+
+    def _own_files(self) -> None:
+        """Refuse files of one's own that are no text, or are named like shipped ones, which would be taken instead."""
         own, shipped = self.request.config_dir, resource("conf")
         for path in sorted(own.rglob("*.yaml")) if own is not None else ():
             name = path.relative_to(own) if own is not None else path
             if (shipped / name).is_file():
                 self.problems.append(f"{path}: ccfw ships an option of that name; name yours otherwise")
+        unreadable = list(_unreadable(own)) if own is not None else []
+        if unreadable:  # nothing can be composed, so nothing else can be looked at
+            raise RequestError([*self.problems, *unreadable])
 
     def _choices(self) -> list[tuple[list[str], bool]]:
         """Return, per override, the plain overrides that it expands to and whether it names a group."""
@@ -172,6 +195,8 @@ class _Check:
             names = list(override.sweep_string_iterator())
         elif isinstance(value, list):
             names = [str(item) for item in value]
+            each = ",".join(names)
+            self.problems.append(f"{override.input_line}: one option at a time; a sweep is: -m {key}={each}")
         else:
             names = [] if value is None else [str(value)]
             if value is None and key not in _NULLABLE:
@@ -206,7 +231,7 @@ class _Check:
         except yaml.YAMLError as error:
             self.problems.append(f"not readable as YAML: {' '.join(str(error).split())}")
             return None
-        except (HydraException, OmegaConfBaseException) as error:
+        except (HydraException, OmegaConfBaseException, ValueError) as error:  # ValueError: a list of defaults is none
             self.problems.append(" ".join(str(error).split()))
             return None
 
@@ -223,25 +248,39 @@ class _Check:
         self.problems.append(f"{key}: no such setting{_close(key, _keys(base))}")
         return False
 
-    def _names(self, groups: Sequence[str], base: DictConfig) -> None:
+    def _misnamed(self, groups: Sequence[str], config: DictConfig) -> list[str]:
         """Hold each chosen option's ``name`` against its file's: outputs and tables go by it."""
-        for choice in groups:
-            key, _, option = choice.partition("=")
+        problems = []
+        chosen = dict(choice.split("=", 1) for choice in groups)  # of two for one group the last holds
+        for key, option in chosen.items():
             group, _, package = key.partition("@")
-            said = OmegaConf.select(base, f"{package or group}.name", default=option)
+            said = OmegaConf.select(config, f"{package or group}.name", default=option)
             if said != option:
-                self.problems.append(f"{choice}: {group}/{option}.yaml says name: {said}; it must say name: {option}")
+                problems.append(f"{key}={option}: {group}/{option}.yaml says name: {said}; it must say name: {option}")
+        return problems
 
-    def _validate(self, overrides: Sequence[str]) -> None:
-        config = self._composed(overrides)
-        if config is None:
-            return
-        try:
+    def _validate(self, config: DictConfig) -> None:
+        with self._gathered():
             settings = to_settings(config)
             if self.request.multirun and not settings.dry_run:
-                from ccfw.job import check_job  # brings in the stages, which a help page has no use for
+                self._check_job(settings)
 
-                check_job(settings)
+    def _check_job(self, settings: Settings) -> None:
+        """Check what a job needs; scenarios are looked at once for all jobs that take the same ones."""
+        from ccfw.job import check_prerequisites, check_selection  # they bring in the stages: not for a help page
+
+        with self._gathered():
+            check_prerequisites(settings)
+        scope = settings.model_dump_json(include=_SCOPE)
+        if scope not in self.scopes:
+            self.scopes.add(scope)
+            with self._gathered():
+                check_selection(settings)
+
+    @contextmanager
+    def _gathered(self) -> Iterator[None]:
+        try:
+            yield
         except RequestError as error:
             self.problems.extend(error.problems)
 
@@ -253,7 +292,17 @@ class _Check:
             for value in values[1:]:
                 group, _, name = value.partition("=")
                 if pays or not is_group or (own is not None and (own / group.split("@")[0] / f"{name}.yaml").is_file()):
-                    self._validate([value if text == values[0] else text for text in first])
+                    config = self._composed([value if text == values[0] else text for text in first])
+                    if config is not None:
+                        self._validate(config)
+
+
+def _unreadable(folder: Path) -> Iterator[str]:
+    for path in sorted(folder.rglob("*.yaml")):
+        try:
+            path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            yield f"{path}: not readable as UTF-8 text: {error}"
 
 
 def _is_missing(base: DictConfig, key: str) -> bool:

@@ -11,31 +11,73 @@ import json
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 
+from ccfw.outcome import Outcome
 from ccfw.report.tables import COLUMNS, Row
+from ccfw.secrets import scrub
 from ccfw.settings import Settings
 
 log = logging.getLogger(__name__)
 
 _LONGEST_PARAM = 500
 """Longer values go to an artifact: MLflow cuts parameters, at best with a warning."""
+_LONGEST_TAG = 5000
+"""MLflow refuses a run whose tag is longer."""
 
 
 def track_rows(settings: Settings, rows: Sequence[Row], fingerprint: str, files: Sequence[Path], *, cost: str) -> None:
     """Log one run per row (model × language × judge); the same row of the same report is logged once."""
-    try:
+    where = files[0].parent if files else settings.workspace
+    with _whatever_happens(settings, "the results", f"; they stay in {where}"):
         client = _client(settings)
         experiment = _experiment(client, settings)
         for row in rows:
             _log_row(client, experiment, settings, row, fingerprint, files, cost)
+
+
+def track_failure(settings: Settings, outcome: Outcome, overrides: Sequence[str]) -> None:
+    """Log a job that failed before it had a row to log: its reason, and what it was asked for with."""
+    with _whatever_happens(settings, "the failure"):
+        client = _client(settings)
+        from mlflow.entities import Param, RunTag
+
+        model, judge, language = settings.model.name, settings.judge.name, settings.language.name
+        tags = {"language": language, "model": model, "judge": judge, "reason": outcome.reason[:_LONGEST_TAG]}
+        tags["overrides"] = scrub(" ".join(overrides))[:_LONGEST_TAG]
+        name = f"{model} {language} {judge} {settings.stage.name}"
+        run = client.create_run(_experiment(client, settings), run_name=name, tags=tags)
+        _, short = _params(settings, model, judge, language)
+        client.log_batch(
+            run.info.run_id,
+            params=[Param(key, scrub(value)) for key, value in short.items()],
+            tags=[RunTag("job_cost_usd", outcome.cost)],
+        )
+        client.set_terminated(run.info.run_id, status="FAILED")
+
+
+def mark_partial(settings: Settings, report: Path, outcome: Outcome) -> None:
+    """Tag the runs of a report whose job could not do all that was asked."""
+    with _whatever_happens(settings, "that the job is partial"):
+        client = _client(settings)
+        own = f"tags.fingerprint = '{report.name}' and tags.model = '{settings.model.name}'"
+        for run in client.search_runs([_experiment(client, settings)], filter_string=own):
+            client.set_tag(run.info.run_id, "status", outcome.status)
+            client.set_tag(run.info.run_id, "reason", outcome.reason[:_LONGEST_TAG])
+
+
+@contextmanager
+def _whatever_happens(settings: Settings, what: str, consolation: str = "") -> Iterator[None]:
+    """Make a warning of whatever the tracker raises."""
+    try:
+        yield
     except Exception as error:  # noqa: BLE001 whatever a tracker may raise must not lose the job
-        where = files[0].parent if files else settings.workspace
-        reason = " ".join(str(error).split())[:300]
-        log.warning("MLflow at %s did not take the results (%s); they stay in %s", settings.tracking.uri, reason, where)
+        reason = scrub(" ".join(str(error).split()))[:300]
+        log.warning("MLflow at %s did not take %s (%s)%s", settings.tracking.uri, what, reason, consolation)
 
 
 def _client(settings: Settings) -> Any:
@@ -84,7 +126,7 @@ def _log_row(
     tags = {"fingerprint": fingerprint, "language": row.language.value, "model": row.model, "judge": row.judge}
     run = client.create_run(experiment, run_name=name, tags=tags)
     stamp = run.info.start_time
-    long, short = _params(settings, row)
+    long, short = _params(settings, row.model, row.judge, row.language.value)
     metrics = [Metric(key, value, stamp, 0) for key, value in _metrics(row, cost)]
     client.log_batch(
         run.info.run_id,
@@ -111,16 +153,16 @@ def _metrics(row: Row, cost: str) -> Iterator[tuple[str, float]]:
         yield "job_cost_usd", float(cost)
 
 
-def _params(settings: Settings, row: Row) -> tuple[dict[str, str], dict[str, str]]:
-    """Return (long, short) parameters; the language is the row's own."""
+def _params(settings: Settings, model: str, judge: str, language: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return (long, short) parameters; model, judge and language are those of the run."""
     everything: Mapping[str, Any] = {
-        "model": row.model,
+        "model": model,
         "provider_model": settings.model.provider_model,
         "simulator": settings.simulator.name,
-        "judge": row.judge,
+        "judge": judge,
         "judge_members": ",".join(settings.judge.members),
         "aggregation": settings.judge.aggregation,
-        "language": row.language.value,
+        "language": language,
         "mode": settings.mode.name.value,
         "trap": settings.trap.name,
         "prompt": f"{settings.prompt.version} {settings.prompt.name}",

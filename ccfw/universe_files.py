@@ -22,7 +22,7 @@ def read_universe(folder: Path) -> Universe:
     """Read a universe; raise ``StoreError`` with file and reason for what does not fit."""
     domains = _read(folder / "domains.yaml", Domains).domains
     crossed = _read(folder / "personas.yaml", Personas)
-    found = {each.region: each for each in (_read(p, RegionIdentities) for p in _files(folder / "identities"))}
+    found = {each.region: each for each in (_read(p, RegionIdentities) for p in yaml_files(folder / "identities"))}
     regions = tuple(found[region] for region in Region if region in found)
     return Universe(
         regions=regions,
@@ -53,7 +53,7 @@ def _personas(regions: Sequence[RegionIdentities], crossed: Personas) -> list[Pe
 
 
 def _templates(folder: Path, domains: Sequence[Domain]) -> tuple[LibraryTemplate, ...]:
-    found = [template for path in _files(folder) for template in _read_list(path, LibraryTemplate)]
+    found = [template for path in yaml_files(folder) for template in yaml_list(path, LibraryTemplate)]
     order = {
         (domain.code, subdomain.code): (i, j)
         for i, domain in enumerate(domains)
@@ -65,7 +65,8 @@ def _templates(folder: Path, domains: Sequence[Domain]) -> tuple[LibraryTemplate
     return tuple(sorted(found, key=lambda t: (*order[t.domain_code, t.subdomain_code], t.template_id)))
 
 
-def _files(folder: Path) -> list[Path]:
+def yaml_files(folder: Path) -> list[Path]:
+    """Return the YAML files of a folder in the order of their names."""
     return sorted(folder.glob("*.yaml"))
 
 
@@ -73,7 +74,8 @@ def _read(path: Path, kind: type[M]) -> M:
     return _fitted(_parsed(path), kind, path)
 
 
-def _read_list(path: Path, kind: type[M]) -> list[M]:
+def yaml_list(path: Path, kind: type[M]) -> list[M]:
+    """Read a list of records; raise ``StoreError`` with file, entry and every fault of the first that does not fit."""
     content = _parsed(path)
     if not isinstance(content, list):
         raise StoreError(f"{path}: not a list")

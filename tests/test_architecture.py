@@ -21,7 +21,7 @@ OWNERS = {
     "matplotlib": {"ccfw.report.figures"},
     "xllamacpp": {"ccfw.llm.local"},
     "hydra": {"ccfw.__main__", "ccfw.request", "ccfw.trios"},
-    "omegaconf": {"ccfw.__main__", "ccfw.request"},
+    "omegaconf": {"ccfw.__main__", "ccfw.request", "ccfw.trios"},
     "sqlite3": {"ccfw.llm.ledger"},
     "stamina": {"ccfw.llm.client"},
     "jinja2": {"ccfw.prompts"},

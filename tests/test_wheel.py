@@ -52,6 +52,7 @@ def test_the_wheel_holds_the_package_and_its_metadata_and_nothing_else(wheel: Pa
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names} == {
         "ccfw",
+        "hydra_plugins",
         wheel.name.removesuffix("-py3-none-any.whl") + ".dist-info",
     }
     assert not [name for name in names if re.search(r"__pycache__|\.pyc$|(^|/)tests/|/\.", name)]

@@ -20,6 +20,7 @@ def options(group: str) -> str:
 
 
 MODELS = options("model")
+STAGES = options("stage")
 KEY_NAME = "model.api_key_env: string should match pattern '^[A-Z][A-Z0-9_]*$'"
 JUDGES = f"{options('judge')}, and 165 trios as trio_deepseek_v31_deepseek_v32_gemini25flashlite"
 
@@ -38,9 +39,7 @@ def case(name: str, arguments: list[str], *lines: str) -> Any:
 @pytest.mark.parametrize(
     ("arguments", "lines"),
     [
-        case(
-            "stage", ["stage=foo"], "stage=foo: no such option; options: attack, evaluate, pipeline, report, simulate"
-        ),
+        case("stage", ["stage=foo"], f"stage=foo: no such option; options: {STAGES}"),
         case("model", ["model=smolm2"], f"model=smolm2: no such option (did you mean smollm2?); options: {MODELS}"),
         case("judge", ["judge=nobody"], f"judge=nobody: no such option; options: {JUDGES}"),
         case("simulator", ["model@simulator=nobody"], f"model@simulator=nobody: no such option; options: {MODELS}"),
@@ -51,7 +50,7 @@ def case(name: str, arguments: list[str], *lines: str) -> Any:
         case(
             "several-options-and-keys",
             ["stage=foo", "language=klingon", "zzz=1"],
-            "stage=foo: no such option; options: attack, evaluate, pipeline, report, simulate",
+            f"stage=foo: no such option; options: {STAGES}",
             "language=klingon: no such option; options: both, english, native",
             "zzz: no such setting",
         ),
@@ -71,8 +70,28 @@ def case(name: str, arguments: list[str], *lines: str) -> Any:
         case(
             "options-and-values-together",
             ["stage=foo", "limit=-1"],
-            "stage=foo: no such option; options: attack, evaluate, pipeline, report, simulate",
+            f"stage=foo: no such option; options: {STAGES}",
             "limit=-1: input should be greater than 0",
+        ),
+        case("empty-workspace", ["workspace="], 'workspace="": string should have at least 1 character'),
+        case(
+            "empty-path",
+            ["dataset=files", "dataset.path="],
+            'dataset.path="": string should have at least 1 character',
+        ),
+        case(
+            "empty-tracking",
+            ["tracking.uri=", "tracking.artifacts="],
+            'tracking.uri="": string should have at least 1 character',
+            'tracking.artifacts="": string should have at least 1 character',
+        ),
+        case(
+            "several-options-as-a-list",
+            ["model=[gpt5mini,haiku45]"],
+            "model=[gpt5mini,haiku45]: one option at a time; a sweep is: -m model=gpt5mini,haiku45",
+        ),
+        case(
+            "on-job-failure", ["on_job_failure=wait"], "on_job_failure=\"wait\": input should be 'continue' or 'stop'"
         ),
         case("path-not-given", ["dataset=files"], "dataset.path: must be given, as in dataset.path=…"),
         case(
@@ -98,7 +117,7 @@ def case(name: str, arguments: list[str], *lines: str) -> Any:
         case(
             "later-option-of-a-sweep",
             ["-m", "stage=report,foo"],
-            "stage=foo: no such option; options: " + options("stage"),
+            f"stage=foo: no such option; options: {STAGES}",
         ),
         case(
             "letters-unquoted",
@@ -261,6 +280,25 @@ def test_mistakes_in_an_own_option_are_named_by_key(tmp_path: Path) -> None:
         "model.size=\"huge\": input should be 'small' or 'large'",
         "model.attempts: must be given",
         "model.atempts=2: no such setting",
+    )
+
+
+def test_an_own_option_in_another_encoding_is_named_with_the_byte(tmp_path: Path) -> None:
+    path = own_options(tmp_path, "http://127.0.0.1:9/v1", ("mine",)) / "model" / "mine.yaml"
+    path.write_bytes("label: caf\u00e9\n".encode("latin-1"))
+    refused(
+        ccfw(tmp_path, "--config-dir=my conf", "model=mine", "limit=-1"),
+        "my conf/model/mine.yaml: not readable as UTF-8 text: 'utf-8' codec can't decode byte 0xe9 in position 10: "
+        "invalid continuation byte",
+    )
+
+
+def test_an_own_options_defaults_that_are_no_list_are_named(tmp_path: Path) -> None:
+    path = own_options(tmp_path, "http://127.0.0.1:9/v1", ("mine",)) / "model" / "mine.yaml"
+    path.write_text("defaults: 3\nname: mine\n", "utf-8")
+    refused(
+        ccfw(tmp_path, "--config-dir=my conf", "model=mine"),
+        "Invalid defaults list in 'model/mine', defaults must be a list (got int)",
     )
 
 
