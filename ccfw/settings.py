@@ -105,6 +105,12 @@ class ModelConfig(Node):
     price: Price | None
     """``None``: litellm's price list decides, and a model that it lacks has an unknown price."""
 
+    @model_validator(mode="after")
+    def _bounds_in_order(self) -> ModelConfig:
+        if self.min_in_flight > self.max_in_flight:
+            raise ValueError(f"min_in_flight={self.min_in_flight} is above max_in_flight={self.max_in_flight}")
+        return self
+
     @cached_property
     def identity(self) -> dict[str, Any]:
         """What decides the model's replies: the part that names outputs."""
@@ -267,6 +273,36 @@ class SeedsConfig(Node):
     cross_cultural: CrossCultural
 
 
+class EmbedderConfig(Node):
+    """What turns texts into vectors."""
+
+    kind: Literal["e5", "sentence_transformers", "api"]
+    model: str
+    threads: PositiveInt
+    api_base: str | None
+    api_key_env: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")] | None
+
+
+class RetrieverConfig(Node):
+    """How evidence is found for a blueprint, and how much of it."""
+
+    name: Name
+    lexical: bool
+    """Whether words in common are ranked; beside an embedder the two rankings are fused."""
+    embedder: EmbedderConfig | None
+    passages: Annotated[int, Field(ge=0)]
+    by_scenario: Annotated[int, Field(ge=0)]
+    """Of the passages, those of the scenario's query; the identity's fills the rest."""
+    niche_passages: Annotated[int, Field(ge=0)]
+    niche_terms: Annotated[int, Field(ge=0)]
+    """Of one passage."""
+    taboos: Annotated[int, Field(ge=0)]
+    min_score: float | None
+    """Least score, in the retriever's own measure (``ccfw.knowledge.shelf``)."""
+    identity_bonus: Annotated[float, Field(ge=0)]
+    """What a passage that names the persona's identity is raised by, in the same measure."""
+
+
 class Assumed(Node):
     """What a call is taken for until enough of its kind are in the ledger."""
 
@@ -305,6 +341,7 @@ class Settings(Node):
     attack: AttackConfig
     report: ReportConfig
     seeds: SeedsConfig
+    retriever: RetrieverConfig
     estimate: EstimateConfig
     bootstrap: BootstrapConfig
     tracking: TrackingConfig

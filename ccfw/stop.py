@@ -30,7 +30,7 @@ class Stop:
         """Ask for the stop, from any thread or signal handler."""
         if self.reason is None:
             self.reason, self.interrupted = reason, interrupted
-        for loop, event in self._watchers:
+        for loop, event in tuple(self._watchers):  # whoever is told leaves the list, perhaps meanwhile
             loop.call_soon_threadsafe(event.set)
 
     def check(self) -> None:

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from benchmarks.__main__ import NAMES
 from benchmarks.clock import Spent, Times, interleaved
-from benchmarks.judging import bare_arguments, work
+from benchmarks.engine import replies
+from benchmarks.judging import bare_arguments, played, work
 from benchmarks.page import Bar, Section, page_text, printed
+from benchmarks.peers import PEERS, Peer
+from benchmarks.server import Conversation, response
+from benchmarks.sides import INTERPRETER, Cell, Found, Round, peer
+from benchmarks.synthetic import _episodes, _scenarios
+from ccfw.datasets import load
 from ccfw.llm.asking import build_request
 from ccfw.llm.litellm_client import LitellmClient
-from ccfw.records import Message
+from ccfw.records import Episode, LanguageMode, Message
+from ccfw.rubric import Verdict, read_verdict
+from ccfw.seed_id import episode_id
+from ccfw.settings import DatasetConfig
+from ccfw.views import judge_view
 from tests.samples import ROOT, model_config
 
 Table = list[list[str]]
@@ -111,12 +124,109 @@ def test_the_bare_library_is_handed_what_ours_hands_it() -> None:
     request = build_request(
         model,
         (Message(role="system", content="judge"), Message(role="user", content="hi")),
+        role="judge",
         temperature=0.0,
         seed=3,
         schema_name="judge_helpful",
         schema={"type": "object"},
     )
     assert bare_arguments(model, request) == LitellmClient(model, model.api_base)._arguments(request)
+
+
+class Wire(asyncio.Transport):
+    """Keeps what is written to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[bytes] = []
+        self.written = asyncio.Event()
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.sent.append(bytes(data))
+        self.written.set()
+
+    def is_closing(self) -> bool:
+        return False
+
+
+def http(word: str, latency: str) -> bytes:
+    body = f'{{"schema":"{word}"}}'.encode()
+    return f"POST /lat/{latency}/v1/chat/completions HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+@pytest.mark.parametrize("size", [1, 7, 10_000], ids=str)
+def test_the_fast_provider_answers_each_request_by_its_word_however_the_bytes_arrive(size: int) -> None:
+    wire, conversation = Wire(), Conversation({b"judge_b": b"B", b"judge_a": b"A"})
+    conversation.connection_made(wire)
+    sent = http("judge_a", "0") + http("judge_b", "0") + http("other", "0")
+    for start in range(0, len(sent), size):
+        conversation.data_received(sent[start : start + size])
+    assert wire.sent == [b"A", b"B", b"B"]
+
+
+def test_the_fast_provider_waits_as_long_as_the_path_says() -> None:
+    async def asked() -> tuple[list[bytes], list[bytes]]:
+        wire, conversation = Wire(), Conversation({b"judge": b"A"})
+        conversation.connection_made(wire)
+        conversation.data_received(http("judge", "1"))
+        before = list(wire.sent)
+        await asyncio.wait_for(wire.written.wait(), 10)
+        return before, wire.sent
+
+    assert asyncio.run(asked()) == ([], [b"A"])
+
+
+def test_the_fast_providers_reply_is_a_chat_completion() -> None:
+    head, _, body = response("தமிழ்").partition(b"\r\n\r\n")
+    assert head.splitlines()[0] == b"HTTP/1.1 200 OK"
+    assert f"Content-Length: {len(body)}".encode() in head.splitlines()
+    assert json.loads(body)["choices"][0]["message"]["content"] == "தமிழ்"
+
+
+def test_a_peer_that_no_interpreter_has_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PEERS, "nobody", type("Nobody", (Peer,), {"needs": "no_such_package_anywhere"}))
+    monkeypatch.setenv(INTERPRETER, sys.executable)
+    assert peer("nobody", ROOT) is None
+    assert peer("openai", ROOT / "r.json") == (
+        sys.executable,
+        str(ROOT / "benchmarks" / "peers.py"),
+        "openai",
+        str(ROOT / "r.json"),
+    )
+
+
+def test_costs_are_compared_call_by_call() -> None:
+    ours = Found(10, Times((Spent(1.0, 1.25), Spent(2.0, 5.0), Spent(4.0, 9.0))))
+    once = Found(5, Times((Spent(2.0, 3.75),)))
+    assert (ours.cpu_ms, ours.rate) == (500.0, 5.0)
+    assert once.costlier(ours) == 6.0  # 0.75 s a call beside 0.125 s, in the one round that both have
+    assert Cell(0.5, 100, 10, 5, 3).ideal == 200.0
+    assert Cell(0.0, 100, 10, 5, 3).ideal is None
+    assert Cell(0.05, 100, 10, 5, 3).asked("http://h", fast=False) == Round("http://h/lat/50/v1", 100, 5)
+
+
+def test_every_metric_has_a_reply_that_fits_each_episode(tmp_path: Path) -> None:
+    made = work(12)
+    with asyncio.Runner() as runner:
+        seen = played(made, runner, tmp_path)
+    found = replies(seen)
+    assert len(found) == 6
+    items = [item for _, item in made.items]
+    for request, item in zip(seen.requests, items, strict=True):
+        text = next(text for word, text in found.items() if word in str(request.schema_name))
+        assert isinstance(read_verdict(text, judge_view(*item), "full"), Verdict)
+
+
+def test_copies_of_a_scenario_are_scenarios_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "set.jsonl"
+    path.write_text("".join(f"{line}\n" for line in _scenarios(30)), "utf-8")
+    found = load(DatasetConfig(name="files", path=str(path))).scenarios
+    assert len({scenario.seed.seed_id for scenario in found}) == 30
+    held = [Episode.model_validate_json(line) for line in _episodes(30)]
+    names = {episode_id(s.seed.seed_id, language) for s in found for language in LanguageMode}
+    assert len(held) == 59
+    assert {episode.episode_id for episode in held} < names
+    assert {episode.seed.seed_id for episode in held} == {scenario.seed.seed_id for scenario in found}
 
 
 def test_the_work_is_distinct_judgements_six_to_an_episode() -> None:

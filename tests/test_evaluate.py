@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -20,10 +21,10 @@ from ccfw.prompts import PromptSet
 from ccfw.records import Episode, Judgement, LanguageMode, Metric, Scenario
 from ccfw.seed_id import episode_id
 from ccfw.selection import random_order
-from ccfw.settings import Settings
+from ccfw.settings import BatchConfig, Settings
 from ccfw.stages import evaluate
 from ccfw.stages.context import Context, StageResult
-from ccfw.stages.evaluate import Bench, _judge_until, _look, judgement_id
+from ccfw.stages.evaluate import Bench, _judge, _judge_until, _look, judgement_id
 from ccfw.store import Output, RecordFile, fingerprint, read_records
 from tests.samples import ROOT, episode_of, judgement_of, model_config, raw_model, reply
 from tests.test_rubric import FULL
@@ -251,3 +252,25 @@ def test_where_all_is_stored_nothing_is_planned(tmp_path: Path, runner: asyncio.
 
 def test_a_judgement_is_named_by_its_episode_and_metric(scenario: Scenario) -> None:
     assert judgement_id(held(scenario, "e"), Metric.PLAUSIBILITY) == "e::scenario_plausibility"
+
+
+# ---- a budget
+
+
+def test_a_batch_that_the_budget_does_not_cover_is_not_submitted(
+    scenario: Scenario, tmp_path: Path, runner: asyncio.Runner
+) -> None:
+    """Twelve requests that may cost about a tenth of a dollar at half the price, under a cent."""
+    settings = settings_of(workspace=str(tmp_path), budget=0.01)
+    settings = settings.model_copy(update={"batch": BatchConfig.model_validate(option("batch", "provider"))})
+    with closing(Context(settings, runner)) as context:
+        episodes = [held(scenario, f"{scenario.seed.seed_id}__{number}") for number in range(2)]
+        output, result, provider = Output(tmp_path / "out"), StageResult("evaluate", tmp_path / "out"), Judges()
+        bench = bench_of(settings, context.ledger, provider)
+        most = evaluate._most(context, bench, [bench.request((scenario, episodes[0], metric)) for metric in Metric])
+        _judge(context, output, result, bench, episodes)
+    assert most > 6 * 4096 * 2.0 / 1e6
+    assert re.fullmatch(r"budget=0\.01: spent 0\.0000, the next call may cost 0\.\d{4} more", str(result.stopped))
+    assert (result.done, result.failed, result.status, provider.asked) == (0, 0, "failed", [])
+    assert (context.stop.reason, context.budget.spent) == (result.stopped, 0.0)
+    assert not (tmp_path / "out" / "batches.json").exists()

@@ -30,16 +30,9 @@ def judge(*members: str, name: str = "panel", aggregation: str = "mean") -> dict
 def content(model: str, prompt: str = "auto", **changes: Any) -> dict[str, Any]:
     config: Any = yaml.safe_load((ROOT / "conf" / "config.yaml").read_text("utf-8"))
     plain = {key: value for key, value in config.items() if key not in ("defaults", "hydra")}
-    groups = {
-        "stage": "pipeline",
-        "language": "english",
-        "mode": "eval",
-        "trap": "all",
-        "dataset": "starter",
-        "batch": "none",
-        "bootstrap": "percentile",
-        "tracking": "none",
-    }
+    defaults = {group: name for each in config["defaults"] if isinstance(each, dict) for group, name in each.items()}
+    named = {group for group in defaults if group.isidentifier()} - {"model", "judge", "prompt", "experiment"}
+    groups = {group: defaults[group] for group in sorted(named)} | {"tracking": "none"}
     return (
         plain
         | {group: option(group, name) for group, name in groups.items()}
@@ -148,6 +141,8 @@ SAME = [
     pytest.param({"name": "other", "label": "Other"}, id="name"),
     pytest.param({"price": None}, id="price"),
     pytest.param({"max_in_flight": 7}, id="limit"),
+    pytest.param({"min_in_flight": 1}, id="floor"),
+    pytest.param({"transport": "litellm"}, id="transport"),
     pytest.param({"timeout_s": 1, "deadline_s": 2, "attempts": 9}, id="patience"),
     pytest.param({"embedded": embedded(threads=8)}, id="threads"),
     pytest.param({"embedded": embedded(install="pip install it")}, id="how-to-install"),
@@ -175,3 +170,37 @@ def test_what_decides_no_reply_is_no_part_of_the_identity(changes: dict[str, obj
 @pytest.mark.parametrize("changes", DIFFERENT)
 def test_what_decides_replies_is_part_of_the_identity(changes: dict[str, object]) -> None:
     assert smollm2(changes).identity != smollm2({}).identity
+
+
+@pytest.mark.parametrize(
+    ("changes", "where", "words"),
+    [
+        pytest.param({"transport": "http"}, "transport", "Input should be 'litellm' or 'openai_http'", id="transport"),
+        pytest.param({"min_in_flight": 0}, "min_in_flight", "Input should be greater than 0", id="floor"),
+        pytest.param(
+            {"price": {"input": 1, "output": 1}}, "price.cached_input", "Field required", id="cached-left-out"
+        ),
+        pytest.param(
+            {"price": {"input": 1, "output": 1, "cached_input": -1}},
+            "price.cached_input",
+            "Input should be greater than or equal to 0",
+            id="cached-negative",
+        ),
+    ],
+)
+def test_how_a_model_is_reached_and_priced_is_checked(changes: dict[str, object], where: str, words: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        smollm2(changes)
+    assert [(".".join(map(str, e["loc"])), e["msg"]) for e in caught.value.errors()] == [(where, words)]
+
+
+@pytest.mark.parametrize("budget", [None, 0, 0.5, 25])
+def test_a_budget_is_dollars_or_none(budget: float | None) -> None:
+    assert Settings.model_validate(content(KEYED, budget=budget)).budget == budget
+
+
+@pytest.mark.parametrize("budget", [-1, "a lot", float("nan"), float("inf")], ids=str)
+def test_no_other_budget_is_taken(budget: object) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Settings.model_validate(content(KEYED, budget=budget))
+    assert [error["loc"] for error in caught.value.errors()] == [("budget",)]

@@ -16,9 +16,10 @@ from ccfw.llm.ledger import Ledger
 from ccfw.llm.types import ChatReply, ChatRequest
 from ccfw.parsing import SIMULATOR_KEYS, Refusal, SimulatorReply
 from ccfw.prompts import PromptSet
-from ccfw.records import Decision, Failure, FailureKind, LanguageMode, Message, Scenario, TerminationReason
+from ccfw.records import Decision, Episode, Failure, FailureKind, LanguageMode, Message, Scenario, TerminationReason
 from ccfw.settings import Settings
-from ccfw.stages.simulate import Cast, Reader, _attempts
+from ccfw.stages.context import Context
+from ccfw.stages.simulate import Cast, Reader, _attempts, parts
 from ccfw.store import Output, RecordFile
 from ccfw.views import SimulatorView, simulator_view
 from tests.samples import ROOT, episode_of, model_config, raw_model, reply
@@ -288,3 +289,45 @@ def test_a_broken_form_is_tried_anew_and_a_broken_provider_goes_on(scenario: Sce
 
 def test_where_nothing_broke_there_is_nothing_to_go_on_with(tmp_path: Path) -> None:
     assert _attempts(Output(tmp_path)) == {}
+
+
+# ---- a dialogue's time
+
+
+def held(scenario: Scenario, folder: Path, deadline_s: float) -> tuple[Episode, int]:
+    """Hold a dialogue under a deadline, and return it with the calls that it made."""
+    asked = content("scripted", "paper", simulator=raw_model())
+    asked["simulation"] |= {"deadline_s": deadline_s}
+    settings = Settings.model_validate(asked)
+    provider, model, prompts = Provider(), model_config(), PromptSet(ROOT / "prompts", "v1/paper")
+    with Ledger(folder / "calls.db") as ledger:
+        client = Client(model, ledger, Meter(), transport=provider)
+        cast = Cast(settings, client, client, prompts, prompts)
+        return asyncio.run(cast.hold((scenario, LanguageMode.ENGLISH, 0))), len(provider.asked)
+
+
+def test_after_its_deadline_a_dialogue_begins_no_further_call(scenario: Scenario, tmp_path: Path) -> None:
+    episode, calls = held(scenario, tmp_path, 1e-9)
+    assert episode.error == "the dialogue was not over within its deadline of 1e-09 s"
+    assert episode.termination_reason is TerminationReason.ASSISTANT_ERROR  # so the next run goes on where it stopped
+    assert (episode.turns, calls) == ((), 0)
+    in_time, calls = held(scenario, tmp_path, 3600)
+    assert (in_time.error, calls) == ("no more", 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        pytest.param({"deadline_s": 1.0}, True, id="deadline"),
+        pytest.param({"tries": 9}, False, id="tries"),
+        pytest.param({"send_back": False}, False, id="send-back"),
+    ],
+)
+def test_what_decides_an_episode_names_its_folder_and_a_deadline_does_not(
+    tmp_path: Path, change: dict[str, object], same: bool
+) -> None:
+    asked = content("scripted", "paper", simulator=raw_model(), workspace=str(tmp_path))
+    changed = asked | {"simulation": asked["simulation"] | change}
+    with asyncio.Runner() as runner:
+        first, second = (parts(Context(Settings.model_validate(each), runner)) for each in (asked, changed))
+    assert (first == second) is same

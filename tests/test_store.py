@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
+from ccfw import store
 from ccfw.errors import StoreError
 from ccfw.records import Message, Record
-from ccfw.store import Output, RecordFile, digest, done_ids, fingerprint, read_records, write_atomically
+from ccfw.store import (
+    Output,
+    RecordFile,
+    StoredRecords,
+    digest,
+    done_ids,
+    fingerprint,
+    read_records,
+    write_atomically,
+)
 
 KILLED = -signal.SIGKILL
 
@@ -107,6 +122,147 @@ def test_ids_by_prefix_are_the_parsed_ids(tmp_path_factory: pytest.TempPathFacto
     path = tmp_path_factory.mktemp("ids") / "r.jsonl"
     write(path, [Note(note_id=each, text='"note_id":"x"', other={each: each}) for each in ids])
     assert done_ids(path) == set(ids) == {each.note_id for each in read_records(path, Note)}
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+PLAIN = st.text("abc_/é中", min_size=1, max_size=5)
+RECORDS = (PLAIN | TEXTS).map(lambda each: (note(each).model_dump_json().encode(), each))
+UNESCAPED = PLAIN.map(lambda each: (f'{{"note_id":"{each}/\t","x":"'.encode(), f"{each}/\t"))
+STRANGE = st.sampled_from(
+    [
+        (b"", None),
+        (b"not json", None),
+        (b"{}", None),
+        (b"[]", None),
+        (b'{"note_id":1}', None),
+        (b'{"note_id":"', None),
+        (b'{"note_id":"a', None),
+        (b'{"note_id":"a\\', None),
+        (b'{"note_id":"a\\"', None),
+        (b'{"note_id":"a\\x","text":"t"}', None),
+        (b'{"note_id":"\xff","text":"t"}', None),
+        (b'{ "note_id":"a"}', None),
+        (b'{"Note":"a"}', None),
+        (b'"{"note_id":"a"}', None),
+        (b'{"note_id":"a"', "a"),
+        (b'{"note_id":"a"}\r', "a"),
+        (b'{"note_id":"a","note_id":"b"}', "a"),
+        (b'{"other":"a","note_id":"b"}', "a"),
+        (b'{"other_name":"a","text":"x\\"}', "a"),
+        (b'{"note_id":"\\u0061"}', "a"),
+        (b'{"note_id":""}', ""),
+    ]
+)
+"""Lines that somebody's editor left, each with the id that it holds."""
+
+
+@given(
+    lines=st.lists(RECORDS) | st.lists(RECORDS | UNESCAPED | STRANGE),
+    torn=RECORDS | STRANGE | st.just((b"", None)),
+    block=st.integers(1, 5),
+)
+def test_ids_are_those_of_whole_lines_whatever_else_stands_in_the_file(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[tuple[bytes, str | None]], torn: tuple[bytes, Any], block: int
+) -> None:
+    path = tmp_path_factory.mktemp("ids") / "r.jsonl"
+    path.write_bytes(b"".join(line + b"\n" for line, _ in lines) + torn[0])
+    with mock.patch.object(store, "_BLOCK", block):
+        assert done_ids(path) == {each for _, each in lines if each is not None}
+
+
+@given(st.dictionaries(TEXTS, TEXTS, max_size=6), st.sets(TEXTS, max_size=4))
+def test_the_records_of_some_ids_are_those_among_all(
+    tmp_path_factory: pytest.TempPathFactory, texts: dict[str, str], others: set[str]
+) -> None:
+    path = tmp_path_factory.mktemp("some") / "r.jsonl"
+    write(path, [note(each, text) for each, text in texts.items()])
+    wanted = others | set(list(texts)[::2])
+    some = [each for each in read_records(path, Note) if each.note_id in wanted]
+    assert list(read_records(path, Note, wanted)) == some
+    stored = StoredRecords(path, Note, wanted)
+    assert list(stored) == sorted(each.note_id for each in some)
+    assert dict(stored) == {each.note_id: each for each in some}
+    assert (len(stored), "\0nobody" in stored) == (len(some), False)
+
+
+def test_a_record_that_nobody_asks_for_is_not_parsed(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    write(path, [note("a"), note("b")])
+    path.write_bytes(path.read_bytes() + b'{"note_id":"c","damaged"\nnot json\n')
+    assert StoredRecords(path, Note)["b"] == note("b")
+    with pytest.raises(StoreError, match=f"^{re.escape(str(path))}: c: not a Note record: 1 validation error"):
+        StoredRecords(path, Note)["c"]
+    with pytest.raises(StoreError, match=f"^{re.escape(str(path))}:4: not a Note record"):
+        list(read_records(path, Note, {"a"}))  # what has no id may be anybody's
+
+
+def test_a_record_that_moved_is_not_taken_for_another(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    write(path, [note("a"), note("b")])
+    stored = StoredRecords(path, Note)
+    path.write_text(note("b").model_dump_json() + "\n", "utf-8")
+    with pytest.raises(StoreError) as caught:
+        stored["b"]
+    assert str(caught.value) == f"{path}: changed while it was in use; run the same line again"
+
+
+def test_records_of_a_file_that_is_not_there_are_none(tmp_path: Path) -> None:
+    stored = StoredRecords(tmp_path / "none.jsonl", Note)
+    assert (len(stored), list(stored)) == (0, [])
+    with pytest.raises(KeyError):
+        stored["a"]
+
+
+@pytest.mark.parametrize("odd", ["a\\b", 'a"b'], ids=["backslash", "quote"])
+def test_one_odd_id_among_thousands_is_found(tmp_path: Path, odd: str) -> None:
+    path = tmp_path / "r.jsonl"
+    ids = [*map(str, range(2500)), odd, "last"]
+    path.write_text("".join(note(each).model_dump_json() + "\n" for each in ids), "utf-8")
+    assert done_ids(path) == set(ids)
+
+
+WRITER = (
+    "import sys\nfrom pathlib import Path\nfrom ccfw.records import Message\nfrom ccfw.store import RecordFile\n"
+    "with RecordFile(Path(sys.argv[1])) as records:\n"
+    "    for n in range(3000):\n"
+    "        records.append(Message(role='user', content='x' * (n % 97)))\n"
+)
+
+
+def test_while_another_process_writes_only_whole_lines_are_seen(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    writer = python(WRITER, str(path))
+    seen = 0
+    while writer.poll() is None:
+        found = list(read_records(path, Message)) if path.exists() else []
+        assert done_ids(path) <= {"user"}
+        assert [len(each.content) for each in found] == [n % 97 for n in range(len(found))]
+        assert len(found) >= seen
+        seen = len(found)
+    writer.communicate()
+    assert writer.returncode == 0
+    assert len(list(read_records(path, Message))) == 3000
+
+
+def test_the_device_is_waited_for_in_another_thread(tmp_path: Path) -> None:
+    flushed: list[int] = []
+
+    def flush(_: int) -> None:
+        flushed.append(threading.get_ident())
+
+    with mock.patch("os.fsync", flush):
+        write(tmp_path / "r.jsonl", [note(str(n)) for n in range(200)])
+    *during, closing = flushed
+    assert during
+    assert threading.get_ident() not in during
+    assert closing == threading.get_ident()
+
+
+def test_a_device_that_fails_is_not_passed_over(tmp_path: Path) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with mock.patch("os.fsync", side_effect=full), pytest.raises(OSError, match="No space left"):
+        write(tmp_path / "r.jsonl", [note(str(n)) for n in range(40)])
+    assert done_ids(tmp_path / "r.jsonl") == set(map(str, range(40)))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -22,6 +23,7 @@ from ccfw.llm.ledger import Ledger
 from ccfw.llm.types import ChatReply, ChatRequest
 from ccfw.secrets import scrub
 from ccfw.settings import ModelConfig
+from ccfw.stop import Stop
 from ccfw.store import write_atomically
 
 log = logging.getLogger(__name__)
@@ -139,14 +141,15 @@ async def prefill(
     count: Callable[[ChatReply], None],
     folder: Path,
     terms: Terms,
+    stop: Stop,
 ) -> dict[str, str]:
     """Have every request that the ledger lacks answered by batches, and return what was not: the reason by key.
 
     ``count`` is told of every reply that was paid for. Raises ``ProviderError`` when the provider takes no batch or no
-    longer says how one stands. Whatever is with the provider then stays in ``batches.json``, and the next call waits
-    for it.
+    longer says how one stands, and ``StoppedError`` between two calls once the stop is asked for. Whatever is with the
+    provider then stays in ``batches.json``, and the next call waits for it.
     """
-    return await _Prefill(model, transport, ledger, count, folder / NAME, terms).run(requests)
+    return await _Prefill(model, transport, ledger, count, folder / NAME, terms, stop).run(requests)
 
 
 @dataclass
@@ -157,6 +160,7 @@ class _Prefill:
     count: Callable[[ChatReply], None]
     path: Path
     terms: Terms
+    stop: Stop
     batches: list[Batch] = field(default_factory=list)
     reasons: dict[str, str] = field(default_factory=dict)
     roles: dict[str, str] = field(default_factory=dict)
@@ -252,7 +256,7 @@ class _Prefill:
             left = end - time.monotonic()
             if left <= 0:
                 return False
-            await asyncio.sleep(min(self.terms.poll_s, left))
+            await self._pause(min(self.terms.poll_s, left))
 
     async def _look(self, batch: Batch) -> None:
         """Ask how a batch stands, and take in what it has answered if it is over."""
@@ -294,6 +298,7 @@ class _Prefill:
                 self.count(reply)
 
     async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
+        self.stop.check()
         for attempt in range(1, self.model.attempts + 1):
             try:
                 return await call()
@@ -301,8 +306,13 @@ class _Prefill:
                 if not error.transient or attempt == self.model.attempts:
                     raise
                 pause = min(30.0, 0.5 * 2 ** (attempt - 1)) if error.retry_after is None else error.retry_after
-                await asyncio.sleep(pause)
+                await self._pause(pause)
         raise AssertionError("the last attempt raises")
+
+    async def _pause(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.stop.asked(), seconds)
+        self.stop.check()
 
     def _write(self) -> None:
         content = {"batches": [asdict(batch) for batch in self.batches]}

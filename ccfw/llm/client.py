@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+import random
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import stamina
@@ -20,6 +22,8 @@ from ccfw.stop import Stop
 
 _ENOUGH = 5
 """Refusals of a key or of an empty account, none answered in between, after which nothing more is sent."""
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 30.0
+"""Before another try, and up to a second more."""
 
 
 @dataclass
@@ -86,6 +90,7 @@ class Client:
     limiter: Limiter | None = None
     _pending: dict[str, asyncio.Future[ChatReply]] = field(default_factory=dict)
     _hopeless: list[ProviderError] = field(default_factory=list)
+    _answered: int = 0
 
     def __post_init__(self) -> None:
         self._limiter = self.limiter or Limiter(self.model.min_in_flight, self.model.max_in_flight)
@@ -122,8 +127,6 @@ class Client:
         reply = await self._retried(request)
         self.meter.count(reply)
         await self.ledger.put(request.key, self.model.provider_model, reply, request.role)
-        if self.ledger.full:
-            self.stop.ask(f"{self.ledger.path.parent}: less than {LEAST_FREE >> 20} MB of disk are left")
         return reply
 
     async def _retried(self, request: ChatRequest) -> ChatReply:
@@ -131,12 +134,7 @@ class Client:
         try:
             async with asyncio.timeout(None) as deadline:
                 async for attempt in stamina.retry_context(
-                    on=_pause,
-                    attempts=self.model.attempts,
-                    timeout=None,
-                    wait_initial=0.5,
-                    wait_max=30.0,
-                    wait_jitter=1.0,
+                    on=self._patience(), attempts=self.model.attempts, timeout=None
                 ):
                     with attempt:
                         return await self._once(request, deadline)
@@ -147,10 +145,12 @@ class Client:
         raise AssertionError("stamina's last attempt raises")
 
     async def _once(self, request: ChatRequest, deadline: asyncio.Timeout) -> ChatReply:
-        if len(self._hopeless) >= _ENOUGH:
-            raise self._hopeless[-1]
         transport = self._transport()
         async with self._limiter.slot():
+            if len(self._hopeless) >= _ENOUGH:  # raised anew: one error raised for every call would hold all of them
+                raise ProviderError(str(self._hopeless[-1]), transient=False, hopeless=True)
+            if self.ledger.full:
+                self.stop.ask(f"{self.ledger.path.parent}: less than {LEAST_FREE >> 20} MB of disk are left")
             self.stop.check()
             most = self._tariff.most(request, self.model.max_output_tokens) if self._tariff else 0.0
             await self.budget.reserve(most)
@@ -185,9 +185,30 @@ class Client:
         else:
             cost = most if reply.cost is None else reply.cost
             self._hopeless.clear()
+            self._answered += 1
             return reply
         finally:
             self.budget.settle(most, cost)
+
+    def _patience(self) -> Callable[[Exception], bool | float]:
+        """Return what says, after each failure of one call, whether another try is worth it, and after how long.
+
+        As long as the provider wants; else twice as long each time that it has answered nobody meanwhile: where others
+        are answered, the call met bad luck and no outage, and how many are in flight is the limit's business.
+        """
+        answered, doublings = self._answered, -1
+
+        def pause(error: Exception) -> bool | float:
+            nonlocal answered, doublings
+            if not isinstance(error, ProviderError) or not error.transient:
+                return False
+            doublings = 0 if self._answered > answered else doublings + 1
+            answered = self._answered
+            if error.retry_after is not None:
+                return error.retry_after
+            return min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2.0**doublings) + random.random()  # noqa: S311 spreads calls
+
+        return pause
 
     def _lose(self, most: float) -> None:
         self.meter.lost += 1
@@ -197,13 +218,6 @@ class Client:
         if self.transport is None:
             self.transport = open_transport(self.model)
         return self.transport
-
-
-def _pause(error: Exception) -> bool | float:
-    """Return whether another try is worth it, or after how many seconds the provider wants it."""
-    if not isinstance(error, ProviderError) or not error.transient:
-        return False
-    return True if error.retry_after is None else error.retry_after
 
 
 def _in_time(error: ProviderError, deadline: asyncio.Timeout) -> ProviderError:

@@ -53,13 +53,14 @@ class Ledger:
         """Open or create the ledger; raise ``StoreError`` when the file cannot be one."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
-        self.full = False
+        self.full = self._full()
         """Whether the disk has too little room left to begin anything new."""
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         try:
             with FileLock(path.with_name(f".{path.name}.lock")):  # switching a new file to WAL does not wait
-                self._reader, self._connection = _connect(path), _connect(path)
+                self._reader = _connect(path)
                 _set_up(self._reader)
+                self._connection = _connect(path)  # after it: a connection does not see that a table got a column
         except sqlite3.Error as error:
             raise StoreError(f"{path}: not usable as a call ledger: {error}") from error
         self._writer = threading.Thread(target=self._write, name="ccfw-ledger", daemon=True)
@@ -115,7 +116,10 @@ class Ledger:
                 item = self._queue.get()
             if batch:
                 _tell(batch, _commit(self._connection, batch))
-                self.full = shutil.disk_usage(self.path.parent).free < LEAST_FREE
+                self.full = self._full()
+
+    def _full(self) -> bool:
+        return shutil.disk_usage(self.path.parent).free < LEAST_FREE
 
 
 def _connect(path: Path) -> sqlite3.Connection:

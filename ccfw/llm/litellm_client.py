@@ -10,23 +10,33 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Awaitable, Mapping
+import warnings
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from ccfw.errors import ProviderError
 from ccfw.llm import prices
 from ccfw.llm.batch import URL, BatchState
-from ccfw.llm.replies import counted, plain_text, response_format, said
+from ccfw.llm.replies import (
+    HOPELESS,
+    NO_ACCESS,
+    OVERLOAD,
+    PASSING,
+    counted,
+    keyless,
+    plain_text,
+    response_format,
+    said,
+    seconds_to_wait,
+)
 from ccfw.llm.types import ChatReply, ChatRequest, Usage
-from ccfw.settings import ModelConfig
+from ccfw.settings import EmbedderConfig, ModelConfig
 
-_PASSING_STATUS = frozenset({408, 429})
-"""Client errors that another try can mend, besides every 5xx."""
-_OVERLOAD = frozenset({429, 503, 529})
-_HOPELESS = ("insufficient_quota", "billing_hard_limit_reached")
 _UNPRICED = {"batch_ignore_default_logging": True}
 """Keeps litellm from downloading a finished batch's output once more, to price it for nobody."""
+_RETRYING = frozenset({"deepinfra"})
+"""Providers to which litellm hands ``max_retries`` only when told that it may; without, its SDK tries three times."""
 _NO_KEY = "none"
 """Sent to servers that need no key, so that litellm does not offer them a key meant for somebody else."""
 
@@ -40,6 +50,7 @@ def _litellm() -> Any:
     import litellm
 
     litellm.suppress_debug_info = True
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)  # of replies of odd types
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
         logging.getLogger(name).setLevel(logging.ERROR)
     return litellm
@@ -68,7 +79,7 @@ class LitellmClient:
         model = self.model
         arguments: dict[str, Any] = {
             "model": model.provider_model,
-            "messages": [message.model_dump() for message in request.messages],
+            "messages": [{"role": each.role, "content": plain_text(each.content)} for each in request.messages],
             "max_tokens": model.max_output_tokens,
             **self._access(),
         }
@@ -90,6 +101,8 @@ class LitellmClient:
             "max_retries": 0,
             "api_key": os.environ.get(model.api_key_env, "") if model.api_key_env else _NO_KEY,
         }
+        if model.provider_model.partition("/")[0] in _RETRYING:
+            access["allowed_openai_params"] = ["max_retries"]
         return access | ({"api_base": self.api_base} if self.api_base else {})
 
     def _reply(self, response: Any, seconds: float, litellm: Any) -> ChatReply:
@@ -97,9 +110,10 @@ class LitellmClient:
         if not choices:
             raise ProviderError("the provider sent no choices", transient=True, maybe_paid=True)
         message = choices[0].message
-        usage = _usage(getattr(response, "usage", None))
-        return ChatReply(
-            text=plain_text(message.content) or plain_text(getattr(message, "refusal", None)),
+        text = plain_text(message.content) or plain_text(getattr(message, "refusal", None))
+        usage = _usage(getattr(response, "usage", None), wordless=not text)
+        made = ChatReply(
+            text=text,
             finish_reason=plain_text(choices[0].finish_reason) or "unknown",
             has_reasoning=bool(getattr(message, "reasoning_content", None)),
             served_model=plain_text(getattr(response, "model", None)) or self.model.provider_model,
@@ -107,6 +121,7 @@ class LitellmClient:
             cost=self._cost(response, usage, litellm),
             seconds=seconds,
         )
+        return keyless(made, self.model.api_key_env)
 
     def _cost(self, response: Any, usage: Usage, litellm: Any) -> float | None:
         if self.tariff is not None:
@@ -193,38 +208,62 @@ class LitellmBatches(LitellmClient):
             raise _translated(error, _litellm()) from None
 
 
-def _usage(usage: Any) -> Usage:
+def _usage(usage: Any, *, wordless: bool) -> Usage:
+    """Read the usage; litellm fills in 0 for what is not said, but a prompt has tokens, and so has a text."""
     details = getattr(usage, "prompt_tokens_details", None)
+    prompt = counted(getattr(usage, "prompt_tokens", None)) or None
+    completion = counted(getattr(usage, "completion_tokens", None))
     return Usage(
-        prompt_tokens=counted(getattr(usage, "prompt_tokens", None)) or None,  # litellm fills in 0 for what is not said
-        completion_tokens=counted(getattr(usage, "completion_tokens", None)),
+        prompt_tokens=prompt,
+        completion_tokens=completion if wordless and prompt else completion or None,
         cached_tokens=counted(getattr(details, "cached_tokens", None)),
         written_tokens=counted(getattr(usage, "cache_creation_input_tokens", None)),
     )
 
 
 def _translated(error: Exception, litellm: Any) -> ProviderError:
+    """Return an error of litellm's in our words; what the provider answered is in the errors that it came of."""
+    from httpx import ConnectError, ConnectTimeout
+
+    causes = list(_causes(error))
     status = getattr(error, "status_code", None)
+    answer = next((headers for each in causes if (headers := _headers(each))), None)
     unanswered = isinstance(error, litellm.Timeout | litellm.APIConnectionError | TimeoutError | ConnectionError)
-    text = str(error)
-    hopeless = status in (401, 402) or any(word in text for word in _HOPELESS)
-    passing = unanswered or status in _PASSING_STATUS or (isinstance(status, int) and status >= 500)
+    text = f"{error} {getattr(error, 'body', None)}"
+    hopeless = status in NO_ACCESS or any(word in text for word in HOPELESS)
+    passing = unanswered or status == 200 or status in PASSING or (isinstance(status, int) and status >= 500)
+    unsent = any(isinstance(each, ConnectError | ConnectTimeout) for each in causes)
     return ProviderError(
-        f"{type(error).__name__}: {said(text)}",
+        f"{type(error).__name__}: {said(str(error))}",
         transient=passing and not hopeless,
-        retry_after=_retry_after(error),
-        overload=status in _OVERLOAD and not hopeless,
-        maybe_paid=unanswered,
+        retry_after=seconds_to_wait((answer or {}).get("retry-after")),
+        overload=status in OVERLOAD and not hopeless,
+        maybe_paid=not unsent and (status == 200 or (answer is None and (unanswered or status == 500))),
         hopeless=hopeless,
     )
 
 
-def _retry_after(error: Exception) -> float | None:
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and those that it came of, which litellm's own often say less than."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _headers(error: BaseException) -> Mapping[str, str] | None:
+    """Return the headers of the answer that an error tells of; one that litellm made up has none."""
+    return getattr(getattr(error, "response", None), "headers", None) or None
+
+
+def embed(config: EmbedderConfig, texts: Sequence[str]) -> list[list[float]]:
+    """Embed texts with a provider's model; raise ``ProviderError``."""
+    litellm = _litellm()
+    key = os.environ.get(config.api_key_env, "") if config.api_key_env else _NO_KEY
     try:
-        return max(0.0, float(headers.get("retry-after", "")))
-    except ValueError:
-        return None
+        response = litellm.embedding(model=config.model, input=list(texts), api_key=key, api_base=config.api_base)
+    except Exception as error:  # noqa: BLE001 as in complete
+        raise _translated(error, litellm) from None
+    return [list(each["embedding"]) for each in response.data]
 
 
 async def close() -> None:

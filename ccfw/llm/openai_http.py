@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import time
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -22,15 +22,24 @@ import orjson
 
 from ccfw.errors import ProviderError
 from ccfw.llm import prices
-from ccfw.llm.replies import counted, plain_text, response_format, said
+from ccfw.llm.replies import (
+    HOPELESS,
+    NO_ACCESS,
+    OVERLOAD,
+    PASSING,
+    counted,
+    keyless,
+    plain_text,
+    response_format,
+    said,
+    seconds_to_wait,
+)
 from ccfw.llm.types import ChatReply, ChatRequest, Usage
 from ccfw.settings import ModelConfig
 
 OPENAI = "https://api.openai.com/v1"
-_PASSING = frozenset({408, 409, 425, 429})
-"""Client errors that another try can mend, besides every 5xx."""
-_OVERLOAD = frozenset({429, 503, 529})
-_HOPELESS_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "invalid_api_key"})
+_HERE = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Where no proxy reaches, and the embedded model is."""
 _MOST_BYTES = 64 * 2**20
 """Of one reply: a server that sends for ever must not fill the memory."""
 _sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = WeakKeyDictionary()
@@ -56,7 +65,7 @@ class OpenAIHttpClient:
             ) as response:
                 content = await _read(response)
                 status, headers = response.status, response.headers
-        except aiohttp.ClientConnectorError as error:
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:  # nothing was sent
             raise ProviderError(f"{type(error).__name__}: {said(str(error))}", transient=True) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             lost = f"{type(error).__name__}: {said(str(error) or 'the connection was lost')}"
@@ -92,8 +101,10 @@ class OpenAIHttpClient:
         choice = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(choice, dict) or not isinstance(message := choice.get("message"), dict):
             raise _no_choices(body)
+        if isinstance(choice.get("error"), dict):  # OpenRouter's way of passing on what broke behind it
+            raise _no_choices(choice)
         usage = _usage(body.get("usage"))
-        return ChatReply(
+        made = ChatReply(
             text=plain_text(message.get("content")) or plain_text(message.get("refusal")),
             finish_reason=plain_text(choice.get("finish_reason")) or "unknown",
             has_reasoning=bool(message.get("reasoning_content") or message.get("reasoning")),
@@ -102,6 +113,7 @@ class OpenAIHttpClient:
             cost=self.tariff.cost(usage) if self.tariff else None,
             seconds=seconds,
         )
+        return keyless(made, self.model.api_key_env)
 
 
 def _session() -> aiohttp.ClientSession:
@@ -118,7 +130,8 @@ def _session() -> aiohttp.ClientSession:
 def _proxy(url: str) -> str | None:
     """Return the environment's proxy for a URL, looked up once: aiohttp would read ``.netrc`` too, at every call."""
     parts = urlsplit(url)
-    return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+    host = parts.hostname or ""
+    return None if host in _HERE or proxy_bypass(host) else getproxies().get(parts.scheme)
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
@@ -136,8 +149,8 @@ def _parsed(content: bytes) -> Mapping[str, Any]:
         body = orjson.loads(content)
     except ValueError:
         try:
-            body = json.loads(content)  # half a character, or NaN: not JSON to everybody
-        except ValueError:
+            body = json.loads(content.decode("utf-8-sig", "replace"))  # half a character, a bad byte, a NaN, a mark
+        except (ValueError, RecursionError):
             raise ProviderError("the provider's reply is no JSON", transient=True, maybe_paid=True) from None
     return body if isinstance(body, dict) else {}
 
@@ -145,10 +158,11 @@ def _parsed(content: bytes) -> Mapping[str, Any]:
 def _no_choices(body: Mapping[str, Any]) -> ProviderError:
     """Return what a reply without choices means; gateways put errors of the provider behind them into a 200."""
     error = body.get("error")
-    code = error.get("code") if isinstance(error, dict) else None
-    if isinstance(code, int) and 400 <= code < 600:
-        return _refusal(code, orjson.dumps({"error": error}), None)
-    return ProviderError("the provider sent no choices", transient=True, maybe_paid=True)
+    code = str(error.get("code")) if isinstance(error, dict) else ""
+    if code in HOPELESS or re.fullmatch("[45][0-9]{2}", code):
+        return _refusal(int(code) if code.isdigit() else 400, orjson.dumps({"error": error}), None)
+    told = f": {said(_words(error))}" if error else ""
+    return ProviderError(f"the provider sent no choices{told}", transient=True, maybe_paid=True)
 
 
 def _refusal(status: int, content: bytes, retry_after: str | None) -> ProviderError:
@@ -157,30 +171,21 @@ def _refusal(status: int, content: bytes, retry_after: str | None) -> ProviderEr
     except ValueError:
         body = content[:1000].decode("utf-8", "replace")
     error = body.get("error", body) if isinstance(body, dict) else body
-    message = error.get("message") if isinstance(error, dict) else error
-    code = str(error.get("code") or error.get("type")) if isinstance(error, dict) else ""
-    hopeless = status in (401, 402) or code in _HOPELESS_CODES
+    codes = {str(error.get("code")), str(error.get("type"))} if isinstance(error, dict) else set()
+    hopeless = status in NO_ACCESS or not codes.isdisjoint(HOPELESS)
+    words = said(_words(error))
     return ProviderError(
-        f"HTTP {status}: {said(str(message))}",
-        transient=not hopeless and (status in _PASSING or status >= 500),
+        f"HTTP {status}: {words}" if words else f"HTTP {status}",
+        transient=not hopeless and (status in PASSING or status >= 500),
         retry_after=seconds_to_wait(retry_after),
-        overload=status in _OVERLOAD and not hopeless,
+        overload=status in OVERLOAD and not hopeless,
         hopeless=hopeless,
     )
 
 
-def seconds_to_wait(retry_after: str | None) -> float | None:
-    """Read a ``Retry-After`` header: seconds, or a date."""
-    if not retry_after:
-        return None
-    try:
-        return max(0.0, float(retry_after))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
-    except ValueError:
-        return None
+def _words(error: Any) -> str:
+    """Return an error's message, or all of it where it has none."""
+    return plain_text((error.get("message") or error) if isinstance(error, dict) else error)
 
 
 def _usage(usage: Any) -> Usage:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -19,7 +20,11 @@ from ccfw.llm.types import ChatRequest, Usage
 from ccfw.settings import ModelConfig
 
 _LIST = "model_prices_and_context_window_backup.json"
-_ABOVE = re.compile(r"input_cost_per_token_above_(\d+)k_tokens$")
+_IN, _OUT = "input_cost_per_token", "output_cost_per_token"
+_READ, _WRITTEN = "cache_read_input_token_cost", "cache_creation_input_token_cost"
+_ABOVE = re.compile(rf"({_IN}|{_OUT}|{_READ}|{_WRITTEN})(_above_(\d+)(k?)_tokens)$")
+_FROM_THE_THRESHOLD = frozenset({"xai"})
+"""Providers whose other rates hold from the threshold on; everybody else's hold beyond it."""
 _BEYOND_RATES = ("tiered_pricing", "off_peak_pricing", "input_cost_per_character", "input_cost_per_second")
 _UNSEEN = 1024
 """Tokens that a provider may add to a prompt unseen: its chat template, its own instructions."""
@@ -63,23 +68,35 @@ class Tariff:
     def most(self, request: ChatRequest, max_output_tokens: int) -> float:
         """Return what a request can cost at most.
 
-        A token is at least one byte of the prompt, whatever the tokenizer, and the output is bounded by the request.
+        A token is at least one byte of the prompt, which a tokenizer may bring to a normal form (NFC, NFKC) first, and
+        the output is bounded by the request.
         """
-        prompt = sum(len(message.content.encode("utf-8", "replace")) + _PER_MESSAGE for message in request.messages)
-        schema = len(json.dumps(request.schema, ensure_ascii=False).encode()) if request.schema else 0
-        tokens = 0 if self.free else prompt + schema + _UNSEEN
-        rates = self.at(tokens)
-        return tokens * max(rates.input, rates.cached, rates.written) + max_output_tokens * rates.output
+        if self.free:
+            return 0.0
+        schema = json.dumps(request.schema, ensure_ascii=False) if request.schema else ""
+        texts = [*(message.content for message in request.messages), schema]
+        tokens = sum(_most_bytes(text) + _PER_MESSAGE for text in texts) + _UNSEEN
+        reached = [self.rates, *(rates for least, rates in self.above if tokens >= least)]
+        return max(
+            tokens * max(rates.input, rates.cached, rates.written) + max_output_tokens * rates.output
+            for rates in reached
+        )
 
     @property
     def free(self) -> bool:
         """Whether nothing of a call costs anything."""
-        return self.rates == Rates(0.0, 0.0, 0.0, 0.0)
+        return self.rates == Rates(0.0, 0.0, 0.0, 0.0) and not self.above
 
     def scaled(self, share: float) -> Tariff:
         """Return the tariff at a share of every rate."""
         above = tuple((least, _scaled(rates, share)) for least, rates in self.above)
         return replace(self, rates=_scaled(self.rates, share), above=above)
+
+
+def _most_bytes(text: str) -> int:
+    """Return the bytes of a text as it is or in the normal form that is longest: one character may become many."""
+    forms = [text] if text.isascii() else [text, *(unicodedata.normalize(form, text) for form in ("NFC", "NFKC"))]
+    return max(len(form.encode("utf-8", "surrogatepass")) for form in forms)
 
 
 def _scaled(rates: Rates, share: float) -> Rates:
@@ -104,8 +121,7 @@ def batch_tariff(model: ModelConfig, share: float) -> Tariff | None:
     if model.price is not None:
         direct = tariff(model)
         return direct.scaled(share) if direct else None
-    entry = _entry(model.provider_model)
-    return Tariff(_rates(entry, "_batches", None)) if _number(entry, "output_cost_per_token_batches") else None
+    return _read(_entry(model.provider_model), "_batches")
 
 
 @lru_cache(maxsize=64)
@@ -119,46 +135,48 @@ def _entry(provider_model: str) -> Mapping[str, Any]:
     bare = price_list().get(name)
     if named is None and bare is not None and bare.get("litellm_provider") != provider:
         bare = None  # another provider's model of the same name
-    found = named or bare
-    return found if isinstance(found, dict) else {}
+    return named or bare or {}
 
 
-def _read(entry: Mapping[str, Any]) -> Tariff | None:
-    if any(entry.get(key) for key in _BEYOND_RATES) or not _number(entry, "output_cost_per_token"):
+def _read(entry: Mapping[str, Any], kind: str = "") -> Tariff | None:
+    """Return the tariff of an entry; of its batches, whose rates have names that end so, for ``kind="_batches"``."""
+    own = _named(entry, kind)
+    if any(entry.get(key) for key in _BEYOND_RATES) or not own.get(_OUT) or own.get(_IN) is None:
         return None
-    if entry.get("output_cost_per_reasoning_token") not in (None, entry["output_cost_per_token"]):
+    if entry.get("output_cost_per_reasoning_token") not in (None, entry.get(_OUT)):
         return None
-    tiers = sorted((int(found[1]) * 1000, f"_above_{found[1]}k_tokens") for found in map(_ABOVE.match, entry) if found)
-    base = _rates(entry, "", None)
-    return Tariff(base, tuple((least, _rates(entry, suffix, base)) for least, suffix in tiers))
+    tiers = sorted({(_tokens(found), found[2]) for found in map(_ABOVE.match, entry) if found})
+    beyond = 0 if entry.get("litellm_provider") in _FROM_THE_THRESHOLD else 1
+    base, above = _rates(own), []
+    for threshold, suffix in tiers:
+        own = own | _named(entry, suffix + kind)  # what a tier does not name is as in the one below it
+        above.append((threshold + beyond, _rates(own)))
+    return Tariff(base, tuple(above))
 
 
-def _rates(entry: Mapping[str, Any], suffix: str, base: Rates | None) -> Rates:
-    def rate(name: str, otherwise: float) -> float:
-        found = _number(entry, name + suffix)
-        return otherwise if found is None else found
-
-    tokens_in = rate("input_cost_per_token", base.input if base else 0.0)
-    hit = None if suffix else _number(entry, "input_cost_per_token_cache_hit")
-    return Rates(
-        input=tokens_in,
-        cached=rate("cache_read_input_token_cost", tokens_in if hit is None else hit),
-        written=rate("cache_creation_input_token_cost", tokens_in),
-        output=rate("output_cost_per_token", base.output if base else 0.0),
-    )
+def _tokens(tier: re.Match[str]) -> int:
+    return int(tier[3]) * (1000 if tier[4] else 1)
 
 
-def _number(entry: Mapping[str, Any], key: str) -> float | None:
-    value = entry.get(key)
-    return float(value) if isinstance(value, int | float) else None
+def _named(entry: Mapping[str, Any], suffix: str) -> dict[str, float]:
+    found = {name: entry.get(name + suffix) for name in (_IN, _OUT, _READ, _WRITTEN)}
+    return {name: float(rate) for name, rate in found.items() if isinstance(rate, int | float)}
+
+
+def _rates(named: Mapping[str, float]) -> Rates:
+    tokens_in = named[_IN]
+    return Rates(tokens_in, named.get(_READ, tokens_in), named.get(_WRITTEN, tokens_in), named[_OUT])
 
 
 @lru_cache(maxsize=1)
 def price_list() -> Mapping[str, Any]:
-    """Return litellm's price list by model; empty when the installed litellm keeps it elsewhere."""
+    """Return litellm's price list by model; empty when the installed litellm has none that can be read."""
     spec = importlib.util.find_spec("litellm")
     if spec is None or spec.origin is None:
         return {}
-    path = Path(spec.origin).parent / _LIST
-    content = json.loads(path.read_text("utf-8")) if path.is_file() else {}
-    return content if isinstance(content, dict) else {}
+    try:
+        content = json.loads((Path(spec.origin).parent / _LIST).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    entries = content.items() if isinstance(content, dict) else ()
+    return {name: entry for name, entry in entries if isinstance(entry, dict)}

@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -22,6 +23,9 @@ from ccfw.stop import GRACE_S, Stop
 from ccfw.store import Output, RecordFile, done_ids, read_records, write_atomically
 
 log = logging.getLogger(__name__)
+
+FAILURES = "failures.jsonl"
+"""Beside the records: what could not be made, until a run makes it."""
 _REASONS = 3
 _PULSE_S = 30.0
 T = TypeVar("T")
@@ -49,16 +53,16 @@ def run_batch(
     todo = [(key, item) for key, item in items if key not in have]
     result.skipped = len(items) - len(todo)
     failures: dict[str, R] = {}
-    ended: set[str] = set()
+    standing = done_ids(output.folder / FAILURES) - have  # what earlier runs failed at and none has mended
     gc.freeze()  # what is loaded by now stays: looking through it again and again cost a fifth of a call
     try:
         with RecordFile(output.records) as records, stop.on_signals():
-            work_through = _work_through(todo, work, broken, records, failures, ended, result, concurrency, stop)
+            work_through = _work_through(todo, work, broken, records, failures, standing, result, concurrency, stop)
             runner.run(work_through)
     finally:
         gc.unfreeze()
         result.stopped, result.interrupted = stop.reason, stop.interrupted
-        _keep_failures(output, failures, ended, kind)
+        _keep_failures(output, failures, standing, kind)
         _tell(result, [reason for record in failures.values() if (reason := broken(record))], output)
     if result.stopped:
         log.warning("stopped (%s): %d of %d are kept; the same line goes on", result.stopped, result.done, len(todo))
@@ -70,7 +74,7 @@ async def _work_through(
     broken: Callable[[R], str | None],
     records: RecordFile,
     failures: dict[str, R],
-    ended: set[str],
+    standing: set[str],
     result: StageResult,
     concurrency: int,
     stop: Stop,
@@ -83,12 +87,12 @@ async def _work_through(
             if stop.reason is not None:
                 return
             record = await work(item)
-            ended.add(key)
             if broken(record) is not None:
                 failures[key] = record
                 result.failed += 1
             else:
                 records.append(record)
+                standing.discard(key)
                 result.done += 1
             bar.update()
             pulse.beat(result, len(todo))
@@ -107,11 +111,15 @@ async def in_good_order(workers: Sequence[Coroutine[Any, Any, None]], stop: Stop
     await asyncio.wait((everyone, asked), return_when=asyncio.FIRST_COMPLETED)
     asked.cancel()
     if not everyone.done():
+        if stop.interrupted:
+            log.warning("%s: calls in flight have %g s to end; once more ends the run at once", stop.reason, GRACE_S)
         await asyncio.wait((everyone,), timeout=GRACE_S if stop.interrupted else None)
     if not everyone.done():
         everyone.cancel()
-        await asyncio.wait((everyone,))
-    broken = [] if everyone.cancelled() else [error for error in everyone.result() if error is not None]
+        with suppress(asyncio.CancelledError):
+            await everyone
+        return
+    broken = [error for error in everyone.result() if error is not None]
     if broken:
         raise broken[0]
 
@@ -148,16 +156,16 @@ class Pulse:
 
 def _tell(result: StageResult, reasons: Sequence[str], output: Output) -> None:
     """Say what failed and why, the commonest reasons first; every one is in the file."""
-    for reason, times in Counter(reasons).most_common(_REASONS):
-        log.warning(
-            "stage=%s: %d failed: %s (all in %s)", result.stage, times, reason, output.folder / "failures.jsonl"
-        )
+    common = Counter(reasons).most_common(_REASONS)
+    result.reason = common[0][0] if common else None
+    for reason, times in common:
+        log.warning("stage=%s: %d failed: %s (all in %s)", result.stage, times, reason, output.folder / FAILURES)
 
 
-def _keep_failures(output: Output, failures: dict[str, R], attempted: set[str], kind: type[R]) -> None:
-    path = output.folder / "failures.jsonl"
+def _keep_failures(output: Output, failures: dict[str, R], standing: set[str], kind: type[R]) -> None:
+    path = output.folder / FAILURES
     identity = next(iter(kind.model_fields))
     older = {str(getattr(r, identity)): r for r in read_records(path, kind)}
-    kept = {key: record for key, record in older.items() if key not in attempted} | failures
+    kept = {key: record for key, record in older.items() if key in standing} | failures
     if kept or path.exists():
         write_atomically(path, "".join(kept[key].model_dump_json() + "\n" for key in sorted(kept)))

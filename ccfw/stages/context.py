@@ -41,6 +41,8 @@ class StageResult:
     failed: int = 0
     skipped: int = 0
     meter: Meter = field(default_factory=Meter)
+    reason: str | None = None
+    """Why most of what failed did."""
     stopped: str | None = None
     """Why the stage ended early: an interruption, a budget that is spent, a disk that is full."""
     interrupted: bool = False
@@ -55,6 +57,7 @@ class StageResult:
         self.meter.add(part.meter)
         self.interrupted = part.interrupted
         self.stopped = part.stopped or self.stopped
+        self.reason = part.reason or self.reason
 
     @property
     def status(self) -> Status:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ccfw.errors import BudgetError, RequestError
+from ccfw.errors import RequestError, StoppedError
 from ccfw.llm import prices
 from ccfw.llm.asking import Asked, ask, build_request
 from ccfw.llm.batch import prefill
@@ -33,7 +33,7 @@ from ccfw.seed_id import episode_id
 from ccfw.selection import random_order
 from ccfw.settings import ModelConfig, Settings
 from ccfw.stages import simulate
-from ccfw.stages.batch import run_batch, workers
+from ccfw.stages.batch import in_good_order, run_batch, workers
 from ccfw.stages.context import Context, StageResult
 from ccfw.stats.sequential import Column, StoppedAt, stopping_point
 from ccfw.store import Output, done_ids, fingerprint, read_records
@@ -134,13 +134,11 @@ def _judge(context: Context, output: Output, result: StageResult, bench: Bench, 
             concurrency=workers(bench.member),
             stop=context.stop,
         )
-    except BudgetError as spent:
-        context.stop.ask(str(spent))
-        part.stopped = str(spent)
-    except KeyboardInterrupt:  # while a batch was waited for; run_batch lets none out
-        part.interrupted, part.stopped = True, "interrupted"
+    except StoppedError as stopped:  # while a batch was made or waited for; run_batch lets none out
+        context.stop.ask(str(stopped))
+        part.stopped, part.interrupted = context.stop.reason, context.stop.interrupted
         part.skipped = len(done_ids(output.records) & {key for key, _ in items})
-        log.warning("interrupted: batches go on at the provider; run the same line again to go on with them")
+        log.warning("stopped (%s): batches under way go on at the provider; the same line goes on", part.stopped)
     finally:
         result.add(part)
 
@@ -150,11 +148,13 @@ def _prefilled(context: Context, output: Output, bench: Bench, items: Sequence[t
     have, terms = done_ids(output.records), context.settings.batch
     requests = [bench.request(item) for key, item in items if key not in have]
     meter = bench.client.meter
-    most, before = _most(context, bench, requests) * terms.discount, meter.cost
+    most, before = _most(context, bench, requests) * terms.discount, replace(meter)
     context.runner.run(context.budget.reserve(most))
-    try:
-        left = context.runner.run(
-            prefill(
+    left: dict[str, str] = {}
+
+    async def fill() -> None:
+        left.update(
+            await prefill(
                 requests,
                 model=bench.member,
                 transport=LitellmBatches(bench.member, bench.member.api_base),
@@ -162,10 +162,17 @@ def _prefilled(context: Context, output: Output, bench: Bench, items: Sequence[t
                 count=meter.count_ahead,
                 folder=output.folder,
                 terms=terms,
+                stop=context.stop,
             )
         )
+
+    try:
+        with context.stop.on_signals():
+            context.runner.run(in_good_order([fill()], context.stop))
+        context.stop.check()
     finally:
-        context.budget.settle(most, meter.cost - before)
+        counted = meter.unpriced == before.unpriced  # a reply that the provider did not count may cost its most
+        context.budget.settle(most, meter.cost - before.cost if counted else most)
     return {} if terms.direct_rest else left
 
 

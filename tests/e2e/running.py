@@ -128,6 +128,7 @@ MODEL = """\
 name: {name}
 label: {label}
 provider_model: openai/{name}
+transport: openai_http
 api_base: {url}
 api_key_env: {key}
 embedded: null
@@ -136,11 +137,12 @@ accepts: {{temperature: true, seed: true, structured: json_schema}}
 max_output_tokens: 4096
 context_window: 131072
 extra_body: {{}}
+min_in_flight: 1
 max_in_flight: 8
 timeout_s: 20
 deadline_s: 60
 attempts: 2
-price: {{input: 1.0, output: 2.0}}
+price: {{input: 1.0, output: 2.0, cached_input: null}}
 """
 JUDGE = """\
 defaults:

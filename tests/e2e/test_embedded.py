@@ -93,7 +93,7 @@ def replies(model: ModelConfig, requests: list[ChatRequest]) -> list[ChatReply]:
 
 
 def request(model: ModelConfig, text: str, **more: Any) -> ChatRequest:
-    return build_request(model, (Message(role="user", content=text),), temperature=0.0, seed=0, **more)
+    return build_request(model, (Message(role="user", content=text),), role="judge", temperature=0.0, seed=0, **more)
 
 
 def test_greedy_replies_repeat_whatever_was_asked_between(model: ModelConfig) -> None:

@@ -17,13 +17,15 @@ from ccfw.records import FailureKind, Metric
 from tests.e2e.conftest import Shared
 from tests.e2e.running import GOOD, Run, ccfw, files_under, own_options, read_lines, scripted
 from tests.fakes import faults
-from tests.fakes.faults import Fault
+from tests.fakes.faults import Fault, Kind
 from tests.fakes.provider import FakeProvider, FakeReply, FakeRequest
 from tests.fakes.scripts import role_of
 from tests.fakes.wire import content_text
 
 STARTER = sorted((Path(__file__).parents[2] / "data" / "starter").glob("*.json"))
 Answer = FakeReply | Fault | str
+BOTH = ("litellm", "openai_http")
+"""The transports, which must come to the same."""
 
 
 def counts(run: Run, stage: str) -> tuple[str, int, int, int]:
@@ -181,13 +183,14 @@ def mended(request: FakeRequest) -> Answer:
     return GOOD(request)
 
 
-@pytest.fixture(scope="module")
-def healed(shared: Shared) -> Run:
+@pytest.fixture(scope="module", params=BOTH)
+def healed(shared: Shared, request: pytest.FixtureRequest) -> Run:
     def make(folder: Path) -> Run:
+        through = f"model.transport={request.param}"
         with FakeProvider(mended) as provider:
-            return ccfw(folder, *scripted(provider, "limit=1", "model.timeout_s=2"), provider=provider)
+            return ccfw(folder, *scripted(provider, "limit=1", "model.timeout_s=2", through), provider=provider)
 
-    return shared("healed", make)
+    return shared(f"healed_{request.param}", make)
 
 
 def test_faults_that_another_try_mends_end_as_ok(healed: Run) -> None:
@@ -223,31 +226,33 @@ def test_retries_leave_no_noise(healed: Run) -> None:
 # ---- faults that last
 
 
-OPENAI = "litellm.{0}: {0}: OpenAIException - {1}"
-LASTING: dict[str, tuple[Fault, str, int]] = {
-    "rate-limited": (
-        faults.rate_limited(0.05),
-        "RateLimitError: " + OPENAI.format("RateLimitError", "Rate limit reached for scripted."),
+OPENAI = "{0}: litellm.{0}: {0}: OpenAIException - {1}"
+"""How litellm words an error."""
+BUSY, FAILED = "Rate limit reached for scripted.", "The server had an error."
+MISSING = "The model `scripted` does not exist or you do not have access to it."
+PAGE = "<html> <head><title>502 Gateway</title></head> <body><h1>502 Gateway</h1></body> </html>"
+TIMEOUT, NO_CHOICES = "scripted: no reply within 2 s", "the provider sent no choices"
+LASTING: dict[str, tuple[Fault, str, str, int]] = {
+    "rate-limited": (faults.rate_limited(0.05), OPENAI.format("RateLimitError", BUSY), f"HTTP 429: {BUSY}", 2),
+    "server-error": (faults.SERVER_ERROR, OPENAI.format("InternalServerError", FAILED), f"HTTP 500: {FAILED}", 2),
+    "dropped": (
+        faults.CLOSED,
+        OPENAI.format("InternalServerError", "Connection error."),
+        "ServerDisconnectedError: Server disconnected",
         2,
     ),
-    "server-error": (
-        faults.SERVER_ERROR,
-        "InternalServerError: " + OPENAI.format("InternalServerError", "The server had an error."),
+    "stalled": (faults.STALL, TIMEOUT, TIMEOUT, 2),
+    "gateway-page": (faults.HTML, OPENAI.format("BadGatewayError", "Error code: 502"), f"HTTP 502: {PAGE}", 2),
+    "no-choices": (faults.NO_CHOICES, NO_CHOICES, NO_CHOICES, 2),
+    "malformed": (
+        faults.MALFORMED,
+        OPENAI.format("InternalServerError", r"Unterminated string starting at: line 1 column \d+ \(char \d+\)"),
+        "the provider's reply is no JSON",
         2,
     ),
-    "dropped": (faults.CLOSED, "InternalServerError: " + OPENAI.format("InternalServerError", "Connection error."), 2),
-    "stalled": (faults.STALL, "scripted: no reply within 2 s", 2),
-    "gateway-page": (faults.HTML, "BadGatewayError: " + OPENAI.format("BadGatewayError", "Error code: 502"), 2),
-    "no-choices": (faults.NO_CHOICES, "the provider sent no choices", 2),
-    "malformed": (faults.MALFORMED, "", 2),
-    "unknown-model": (
-        faults.UNKNOWN_MODEL,
-        "NotFoundError: "
-        + OPENAI.format("NotFoundError", "The model `scripted` does not exist or you do not have access to it."),
-        1,
-    ),
+    "unknown-model": (faults.UNKNOWN_MODEL, OPENAI.format("NotFoundError", MISSING), f"HTTP 404: {MISSING}", 1),
 }
-"""By name: what every try meets, the error that an episode then ends with, and how many tries are made."""
+"""By name: what every try meets, the error that an episode then ends with through either transport, and the tries."""
 STRUCK = dict(zip(LASTING, STARTER, strict=False))
 """Which scenario's assistant meets which fault; the others are well."""
 
@@ -269,55 +274,61 @@ def lasting(request: FakeRequest) -> Answer:
     return fault or GOOD(request)
 
 
-@pytest.fixture(scope="module")
-def struck(shared: Shared) -> tuple[Run, dict[str, dict[str, Any]], Run]:
+@dataclass(frozen=True)
+class Struck:
     """A run in which most scenarios fail, what it kept of them, and a run when all is well again."""
 
-    def make(folder: Path) -> tuple[Run, dict[str, dict[str, Any]], Run]:
+    transport: str
+    first: Run
+    failures: dict[str, dict[str, Any]]
+    second: Run
+
+
+@pytest.fixture(scope="module", params=BOTH)
+def struck(shared: Shared, request: pytest.FixtureRequest) -> Struck:
+    def make(folder: Path) -> Struck:
+        through = f"model.transport={request.param}"
         with FakeProvider(lasting) as provider:
-            arguments = scripted(provider, "model.timeout_s=2", "model.attempts=2")
+            arguments = scripted(provider, "model.timeout_s=2", "model.attempts=2", through)
             first = ccfw(folder, *arguments, provider=provider)
             failures = {each["seed"]["seed_id"]: each for each in first.records("simulate", "failures.jsonl")}
             provider.script = GOOD
             second = ccfw(folder, *arguments, provider=provider)
-        return first, failures, second
+        return Struck(request.param, first, failures, second)
 
-    return shared("struck", make)
+    return shared(f"struck_{request.param}", make)
 
 
-Struck = tuple[Run, dict[str, dict[str, Any]], Run]
 WELL = len(STARTER) - len(STRUCK)
 
 
 @pytest.mark.parametrize("name", LASTING)
 def test_an_episode_that_infrastructure_ends_says_what_broke(struck: Struck, name: str) -> None:
-    episode = struck[1][seed_of(STRUCK[name])]
+    episode = struck.failures[seed_of(STRUCK[name])]
     assert (episode["termination_reason"], episode["turns"]) == ("ASSISTANT_ERROR", [])
-    if name == "malformed":  # where the JSON breaks depends on the reply
-        begins = OPENAI.format(
-            "InternalServerError", r"Unterminated string starting at: line 1 column \d+ \(char \d+\)"
-        )
-        assert re.fullmatch("InternalServerError: " + begins, episode["error"])
+    expected = str(LASTING[name][1 + BOTH.index(struck.transport)])
+    if r"\d" in expected:  # where the JSON breaks depends on the reply
+        assert re.fullmatch(expected, episode["error"])
     else:
-        assert episode["error"] == LASTING[name][1]
+        assert episode["error"] == expected
 
 
 @pytest.mark.parametrize("name", LASTING)
 def test_tries_are_bounded_and_only_transient_faults_are_tried_again(struck: Struck, name: str) -> None:
     first = opening(STRUCK[name])
-    tries = [request for request in struck[0].asked("assistant") if request.said("user") == [first]]
-    assert len(tries) == LASTING[name][2]
+    tries = [request for request in struck.first.asked("assistant") if request.said("user") == [first]]
+    assert len(tries) == LASTING[name][3]
 
 
 def test_a_run_with_broken_dialogues_ends_partial_with_exit_code_1(struck: Struck) -> None:
-    first = struck[0]
+    first = struck.first
     assert first.code == 1
     assert counts(first, "simulate") == ("partial", WELL, len(STRUCK), 0)
     assert counts(first, "pipeline")[0] == "partial"
 
 
 def test_the_dialogues_that_were_held_are_judged_and_reported(struck: Struck) -> None:
-    first = struck[0]
+    first = struck.first
     assert counts(first, "evaluate") == ("ok", 6 * WELL, 0, 0)
     manifest = json.loads((first.folder / first.closings["report"]["out"] / "manifest.json").read_text("utf-8"))
     table = (first.folder / first.closings["report"]["out"] / "table.md").read_text("utf-8")
@@ -326,32 +337,32 @@ def test_the_dialogues_that_were_held_are_judged_and_reported(struck: Struck) ->
 
 
 def test_broken_dialogues_are_told_on_stderr_with_their_reasons(struck: Struck) -> None:
-    err = struck[0].err
+    err = struck.first.err
     assert "Rate limit reached for scripted." in err
     assert "failures.jsonl" in err
 
 
 def test_a_rerun_after_the_faults_finishes_what_broke(struck: Struck) -> None:
-    second = struck[2]
+    second = struck.second
     assert second.code == 0
     assert counts(second, "simulate") == ("ok", len(STRUCK), 0, WELL)
     assert counts(second, "evaluate") == ("ok", 6 * len(STRUCK), 0, 6 * WELL)
 
 
 def test_a_rerun_after_the_faults_pays_nothing_twice(struck: Struck) -> None:
-    first, _, second = struck
+    first, second = struck.first, struck.second
     paid = {request.digest for request in first.requests if not isinstance(lasting(request), Fault)}
     assert len(paid) > 10
     assert paid.isdisjoint(request.digest for request in second.requests)
 
 
 def test_nothing_of_a_mended_dialogue_stays_among_the_failures(struck: Struck) -> None:
-    assert struck[2].records("simulate", "failures.jsonl") == []
-    assert len(struck[2].records("simulate")) == len(STARTER)
+    assert struck.second.records("simulate", "failures.jsonl") == []
+    assert len(struck.second.records("simulate")) == len(STARTER)
 
 
 def test_a_rerun_after_the_faults_leaves_no_noise(struck: Struck) -> None:
-    no_noise(struck[2])
+    no_noise(struck.second)
 
 
 # ---- a simulator that never keeps to its form
@@ -457,8 +468,7 @@ def test_a_refused_key_breaks_what_it_was_for_and_nothing_else(refused: Refused)
 
 
 def test_a_refusal_that_echoes_the_key_is_kept_without_it(refused: Refused) -> None:
-    wrong = OPENAI.format("AuthenticationError", "Incorrect API key provided: <SCRIPTED_KEY>.")
-    told = f"AuthenticationError: {wrong}"
+    told = "HTTP 401: Incorrect API key provided: <SCRIPTED_KEY>."
     assert [failure["error"] for failure in refused.failures] == [told]
     assert [each["failure"] for each in refused.unjudged] == [{"kind": "infrastructure", "detail": told}] * 6
 
@@ -486,6 +496,28 @@ def test_a_refused_key_is_told_on_stderr(refused: Refused) -> None:
     assert "Incorrect API key provided: <SCRIPTED_KEY>." in refused.first.err
 
 
+@pytest.mark.parametrize("transport", BOTH)
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        pytest.param(faults.UNAUTHORIZED, "Incorrect API key provided: ", id="no-key"),
+        pytest.param(Fault(Kind.STATUS, 402), "The server had an error.", id="no-money"),
+    ],
+)
+def test_after_five_refusals_that_no_call_can_escape_nothing_more_is_sent(
+    tmp_path: Path, transport: str, fault: Fault, words: str
+) -> None:
+    with FakeProvider(lambda _: fault) as provider:
+        more = ("stage=simulate", "model.max_in_flight=1", f"model.transport={transport}")
+        run = ccfw(tmp_path, *scripted(provider, *more), provider=provider)
+    assert len(run.requests) == 5
+    assert (run.code, counts(run, "simulate")) == (1, ("failed", 0, len(STARTER), 0))
+    errors = {each["error"] for each in run.records("simulate", "failures.jsonl")}
+    assert len(errors) == 1
+    assert words in errors.pop()
+    no_noise(run)
+
+
 # ---- nobody there, and a call's time
 
 
@@ -496,39 +528,55 @@ def free_port() -> int:
     return port
 
 
-@pytest.fixture(scope="module")
-def unreachable(shared: Shared) -> tuple[Run, list[dict[str, Any]], Run]:
-    def make(folder: Path) -> tuple[Run, list[dict[str, Any]], Run]:
-        provider = FakeProvider(GOOD, port=free_port())
-        arguments = scripted(provider, "limit=1", "model.attempts=1", "model.timeout_s=20", "stage=simulate")
+@dataclass(frozen=True)
+class Unreachable:
+    """A run without a server, what it kept, and a run with one."""
+
+    told: str
+    first: Run
+    failures: list[dict[str, Any]]
+    second: Run
+
+
+@pytest.fixture(scope="module", params=BOTH)
+def unreachable(shared: Shared, request: pytest.FixtureRequest) -> Unreachable:
+    def make(folder: Path) -> Unreachable:
+        provider, through = FakeProvider(GOOD, port=free_port()), f"model.transport={request.param}"
+        place = f"127.0.0.1:{provider.port} ssl:default [Connect call failed ('127.0.0.1', {provider.port})]"
+        told = {
+            "litellm": OPENAI.format("InternalServerError", "Connection error."),
+            "openai_http": f"ClientConnectorError: Cannot connect to host {place}",
+        }
+        arguments = scripted(provider, "limit=1", "model.attempts=1", "model.timeout_s=20", "stage=simulate", through)
         first = ccfw(folder, *arguments)
         failures = first.records("simulate", "failures.jsonl")
         with provider:
-            return first, failures, ccfw(folder, *arguments, provider=provider)
+            second = ccfw(folder, *arguments, provider=provider)
+        return Unreachable(told[request.param], first, failures, second)
 
-    return shared("unreachable", make)
+    return shared(f"unreachable_{request.param}", make)
 
 
-def test_a_server_that_is_not_there_fails_the_job_and_a_rerun_mends_it(
-    unreachable: tuple[Run, list[dict[str, Any]], Run],
-) -> None:
-    first, (failure,), second = unreachable
+def test_a_server_that_is_not_there_fails_the_job_and_a_rerun_mends_it(unreachable: Unreachable) -> None:
+    first, (failure,), second = unreachable.first, unreachable.failures, unreachable.second
     assert "Traceback" not in first.err
     assert (first.code, counts(first, "simulate")) == (1, ("failed", 0, 1, 0))
-    assert failure["error"] == "InternalServerError: " + OPENAI.format("InternalServerError", "Connection error.")
+    assert failure["error"] == unreachable.told
     assert (second.code, counts(second, "simulate")) == (0, ("ok", 1, 0, 0))
     assert read_lines(second.folder / second.closings["simulate"]["out"] / "failures.jsonl") == []
 
 
-def test_the_manifest_after_a_rerun_is_the_reruns(unreachable: tuple[Run, list[dict[str, Any]], Run]) -> None:
-    second = unreachable[2].closings["simulate"]
-    manifest = json.loads((unreachable[2].folder / second["out"] / "manifest.json").read_text("utf-8"))
+def test_the_manifest_after_a_rerun_is_the_reruns(unreachable: Unreachable) -> None:
+    second = unreachable.second.closings["simulate"]
+    manifest = json.loads((unreachable.second.folder / second["out"] / "manifest.json").read_text("utf-8"))
     assert {key: manifest[key] for key in second} == second
 
 
-def test_the_programs_own_start_is_not_counted_against_a_calls_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize("transport", BOTH)
+def test_the_programs_own_start_is_not_counted_against_a_calls_time(tmp_path: Path, transport: str) -> None:
     with FakeProvider(GOOD) as provider:
-        arguments = scripted(provider, "limit=1", "stage=simulate", "model.timeout_s=1.5", "model.attempts=1")
+        patience = ("model.timeout_s=1.5", "model.attempts=1", f"model.transport={transport}")
+        arguments = scripted(provider, "limit=1", "stage=simulate", *patience)
         run = ccfw(tmp_path, *arguments, provider=provider)
     assert counts(run, "simulate") == ("ok", 1, 0, 0)
     assert (run.code, run.err) == (0, "")

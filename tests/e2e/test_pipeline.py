@@ -418,3 +418,110 @@ def test_results_of_two_assistants_lie_in_folders_of_their_own(rivals: tuple[Run
     folders = [run.closings[stage]["out"] for run in rivals for stage in ("simulate", "evaluate")]
     assert len(set(folders)) == 4
     assert all(len(read_lines(rivals[1].folder / folder / "records.jsonl")) in (1, 6) for folder in folders)
+
+
+# ---- options of ccfw 0.1
+
+
+def test_a_model_of_an_older_ccfw_is_told_what_it_lacks_a_line_each(tmp_path: Path) -> None:
+    conf = own_options(tmp_path, "http://127.0.0.1:1/v1", ("older",))
+    path = conf / "model" / "older.yaml"
+    lines = [line for line in path.read_text("utf-8").splitlines() if not re.match("transport|min_in_flight", line)]
+    path.write_text("\n".join(lines).replace(", cached_input: null", "") + "\n", "utf-8")
+    run = ccfw(tmp_path, f"--config-dir={conf}", "model=older", "tracking=none")
+    missing = ("model.transport", "model.min_in_flight", "model.price.cached_input")
+    assert (run.code, run.out) == (2, "")
+    assert run.err.splitlines() == [f"ccfw: {key}: must be given" for key in missing]
+
+
+# ---- a budget
+
+
+CAPS = (0.004, 0.012, 0.05)
+"""Dollars that do not suffice: not for one call, not for one dialogue, not for every judgement."""
+
+
+@dataclass(frozen=True)
+class Capped:
+    """Runs under a budget that is too small, then under a larger one, and one that nothing disturbed."""
+
+    first: Run
+    second: Run
+    undisturbed: Run
+    tables: tuple[dict[str, bytes], dict[str, bytes]]
+
+
+@pytest.fixture(scope="module", params=CAPS, ids=str)
+def capped(shared: Shared, request: pytest.FixtureRequest) -> Capped:
+    def make(folder: Path) -> Capped:
+        (folder / "apart").mkdir()
+        with FakeProvider(GOOD) as provider:
+            arguments = scripted(provider, "limit=3", "model.max_output_tokens=1024")
+            first = ccfw(folder, *arguments, f"budget={request.param}", provider=provider)
+            second = ccfw(folder, *arguments, "budget=10", provider=provider)
+            undisturbed = ccfw(folder / "apart", *arguments, provider=provider)
+        return Capped(first, second, undisturbed, (tables(second), tables(undisturbed)))
+
+    return shared(f"capped_{request.param}", make)
+
+
+STOPPED = r"stopped \(budget=\S+: spent (\d\.\d{4}), the next call may cost (\d\.\d{4}) more\)"
+
+
+def cap_of(capped: Capped) -> float:
+    found = re.search(r"budget=([0-9.]+): spent", capped.first.err)
+    assert found
+    return float(found[1])
+
+
+def test_no_run_spends_more_than_its_budget(capped: Capped) -> None:
+    spent = cost_of(capped.first.requests)
+    assert spent <= cap_of(capped)
+    assert spent + cost_of(capped.second.requests) == pytest.approx(cost_of(capped.undisturbed.requests))
+
+
+def test_a_run_whose_budget_is_spent_says_so_and_does_not_end_as_ok(capped: Capped) -> None:
+    first = capped.first
+    stopped = re.findall(STOPPED, first.err)
+    assert "Traceback" not in first.err
+    assert first.code == 1
+    assert stopped
+    spent, more = map(float, stopped[0])
+    assert spent == pytest.approx(cost_of(first.requests), abs=5.1e-5)
+    assert spent + more > cap_of(capped) - 1e-4
+    whole = first.closings["pipeline"]
+    assert whole["status"] == ("partial" if whole["done"] else "failed")
+    assert (whole["failed"], whole["calls"]) == (0, len(first.requests))
+
+
+def test_with_more_money_the_same_line_goes_on_and_pays_nothing_twice(capped: Capped) -> None:
+    second = capped.second
+    assert (second.code, second.err) == (0, "")
+    assert {each["status"] for each in second.closings.values()} == {"ok"}
+    paid = {request.digest for request in capped.first.requests}
+    assert paid.isdisjoint(request.digest for request in second.requests)
+
+
+def test_tables_after_a_stop_are_those_of_a_run_that_nothing_stopped(capped: Capped) -> None:
+    assert capped.tables[0] == capped.tables[1]
+
+
+@pytest.mark.parametrize("budget", ["0", "25"])
+def test_under_a_budget_a_model_of_unknown_price_is_refused(tmp_path: Path, budget: str) -> None:
+    with FakeProvider(GOOD) as provider:
+        run = ccfw(tmp_path, *scripted(provider, "limit=1", "model.price=null", f"budget={budget}"), provider=provider)
+    roles = ("model", "simulator", "judge.members.scripted")
+    assert (run.code, run.out, run.requests) == (2, "", ())
+    assert run.err.splitlines() == [
+        f"ccfw: budget={budget}: the price of {role}=scripted (openai/scripted) is unknown; give "
+        f"{role}.price={{input: …, output: …, cached_input: null}} in US dollars per million tokens"
+        for role in roles
+    ]
+
+
+def test_a_model_that_costs_nothing_needs_no_budget(tmp_path: Path) -> None:
+    free = "model.price={input: 0, output: 0, cached_input: null}"
+    with FakeProvider(GOOD) as provider:
+        run = ccfw(tmp_path, *scripted(provider, "limit=1", free, "budget=0"), provider=provider)
+    assert (run.code, run.err) == (0, "")
+    assert run.closings["pipeline"]["status"] == "ok"

@@ -18,6 +18,7 @@ from tests.fakes import faults
 from tests.fakes.provider import FakeProvider, FakeReply, FakeRequest, Fault
 
 CANARY = "sk-canary-71c0de9b24fa4e58"
+REFUSED = "HTTP 401: Incorrect API key provided: ."
 TAMIL, HUI = "identity=Tamil_Hindu", "identity=Hui_Muslim"
 SAID = "thr for a helper"
 """What the Tamil Hindu user opens with, and nobody else."""
@@ -83,7 +84,7 @@ def test_a_table_says_what_came_of_every_job_and_why(swept: Swept) -> None:
         ["job", "overrides", "status", "calls", "cost", "reason"],
         ["0", f"stage=evaluate {TAMIL}", "refused", "0", "0.0000", NO_EPISODES],
         ["1", f"stage=evaluate {HUI}", "refused", "0", "0.0000", NO_EPISODES],
-        ["2", f"stage=simulate {TAMIL}", "failed", "0", "0.0000", "simulate: 1 of 1 failed"],
+        ["2", f"stage=simulate {TAMIL}", "failed", "0", "0.0000", f"simulate: 1 of 1 failed ({REFUSED})"],
         ["3", f"stage=simulate {HUI}", "ok", str(calls), cost],
         ["ccfw sweep jobs=4 ok=1 partial=0 failed=1 refused=2 not_run=0"],
     ]
@@ -122,7 +123,7 @@ def test_each_job_is_told_on_stderr_before_it_begins_and_its_reason_when_it_is_r
 def test_a_job_that_failed_has_a_run_of_its_own_with_its_reason(swept: Swept) -> None:
     (run,) = swept.runs
     assert (run.name, run.status) == ("scripted english scripted simulate", "FAILED")
-    assert run.tags["reason"] == "simulate: 1 of 1 failed"
+    assert run.tags["reason"] == f"simulate: 1 of 1 failed ({REFUSED})"
     assert run.tags["overrides"].endswith(f"model.label=<SCRIPTED_KEY> stage=simulate {TAMIL}")
     assert (run.params["model"], run.params["judge"], run.params["seed"]) == ("scripted", "scripted", "0")
 
@@ -140,7 +141,7 @@ def test_a_partial_job_keeps_its_run_with_a_tag_that_says_so(tmp_path: Path) -> 
     assert (held.status, held.tags["status"], held.tags["reason"]) == (
         "FINISHED",
         "partial",
-        "simulate: 1 of 2 failed",
+        f"simulate: 1 of 2 failed ({REFUSED})",
     )
 
 

@@ -21,6 +21,7 @@ from ccfw.llm.ledger import Ledger
 from ccfw.llm.litellm_client import LitellmBatches, close
 from ccfw.llm.types import ChatReply, ChatRequest
 from ccfw.settings import BatchConfig, ModelConfig
+from ccfw.stop import Stop
 from tests.fakes import faults
 from tests.fakes.batches import BatchPlan, BatchProvider
 from tests.samples import chat_request, model_config, reply
@@ -76,6 +77,7 @@ class Filled:
                     count=self.meter.count,
                     folder=folder,
                     terms=terms(**changes),
+                    stop=Stop(),
                 )
             finally:
                 await close()

@@ -11,7 +11,7 @@ import pytest
 import stamina
 import stamina.instrumentation
 
-from ccfw.errors import ProviderError
+from ccfw.errors import ProviderError, StoppedError
 from ccfw.llm.client import Client, Meter
 from ccfw.llm.ledger import Ledger
 from ccfw.llm.types import ChatReply, ChatRequest
@@ -274,7 +274,83 @@ def test_one_unknown_price_makes_the_cost_unknown() -> None:
     assert (meter.calls, meter.cached, meter.cost_text) == (2, 1, "unknown")
 
 
+def test_a_reply_that_was_paid_for_ahead_costs_once_and_is_cached_when_it_is_used() -> None:
+    meter = Meter()
+    meter.count_ahead(reply(cost=0.25))
+    meter.count(reply(cost=0.25, cached=True))
+    assert (meter.calls, meter.cached, meter.cost, meter.cached_cost) == (1, 1, 0.25, 0.0)
+
+
 def test_meters_add_up() -> None:
-    total = Meter(calls=1, cached=2, cost=0.5, unpriced=0)
-    total.add(Meter(calls=3, cached=4, cost=0.25, unpriced=1))
-    assert total == Meter(calls=4, cached=6, cost=0.75, unpriced=1)
+    total = Meter(calls=1, cached=2, cost=0.5, cached_cost=0.125, unpriced=0, lost=1, lost_cost=0.5)
+    total.add(Meter(calls=3, cached=4, cost=0.25, cached_cost=0.5, unpriced=1, lost=2, lost_cost=0.25))
+    assert total == Meter(calls=4, cached=6, cost=0.75, cached_cost=0.625, unpriced=1, lost=3, lost_cost=0.75)
+
+
+# ---- how long a call waits for another try
+
+
+def waits(client: Client, *errors: ProviderError) -> list[float]:
+    pause = client._patience()
+    return [float(pause(error)) for error in errors]
+
+
+def test_while_nobody_is_answered_a_call_waits_twice_as_long_each_time_up_to_half_a_minute(ledger: Ledger) -> None:
+    found = waits(client_of(ledger, Provider()), *[passing()] * 9)
+    least = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
+    assert all(low <= wait < low + 1 for low, wait in zip(least, found, strict=True))
+    assert len(set(found)) == len(found)  # calls that failed together do not come back together
+
+
+def test_where_others_are_answered_a_call_waits_no_longer_each_time(ledger: Ledger) -> None:
+    client = client_of(ledger, Provider())
+    pause = client._patience()
+    found = []
+    for number in range(6):
+        found.append(float(pause(passing())))
+        run(client.complete(chat_request(str(number))))
+    assert all(0.5 <= wait < 1.5 for wait in found)
+
+
+def test_the_providers_own_wish_goes_before_both(ledger: Ledger) -> None:
+    assert waits(client_of(ledger, Provider()), passing(7.0), passing(0.0), passing(7.0)) == [7.0, 0.0, 7.0]
+
+
+# ---- when nothing more is begun
+
+
+def test_a_disk_that_is_nearly_full_stops_the_job_before_it_pays(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider = Provider()
+    client = client_of(ledger, provider)
+    monkeypatch.setattr(ledger, "full", True)
+    with pytest.raises(StoppedError) as caught:
+        run(client.complete(chat_request()))
+    assert str(caught.value) == f"{ledger.path.parent}: less than 64 MB of disk are left"
+    assert (client.stop.reason, client.stop.interrupted) == (str(caught.value), False)
+    assert provider.calls == 0
+
+
+def test_once_the_stop_is_asked_for_only_the_ledger_answers(ledger: Ledger) -> None:
+    provider = Provider(reply("kept"))
+    client = client_of(ledger, provider)
+    run(client.complete(chat_request()))
+    client.stop.ask("SIGINT", interrupted=True)
+    assert run(client.complete(chat_request())).text == "kept"
+    with pytest.raises(StoppedError) as caught:
+        run(client.complete(chat_request("other")))
+    assert str(caught.value) == "SIGINT"
+    assert provider.calls == 1
+
+
+@pytest.mark.usefixtures("at_once")
+def test_overload_lowers_the_limit_and_other_errors_do_not(ledger: Ledger) -> None:
+    def client(*errors: ProviderError) -> Client:
+        return client_of(ledger, Provider(*errors), max_in_flight=4, attempts=20)
+
+    busy = client(*[ProviderError("429", transient=True, overload=True)] * 4)
+    broken = client(*[ProviderError("500", transient=True)] * 4)
+    run(busy.complete(chat_request("busy")))
+    run(broken.complete(chat_request("broken")))
+    assert (busy._limiter.lowest, broken._limiter.lowest) == (2.0, 4.0)

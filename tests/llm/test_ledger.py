@@ -272,3 +272,50 @@ def test_a_reply_that_cannot_be_kept_is_an_error_of_its_caller(tmp_path: Path) -
     with pytest.raises(StoreError) as caught:
         put(path, ("key", reply()))
     assert str(caught.value) == "a paid reply could not be kept: disk full"
+
+
+def test_replies_are_found_by_model_and_role_the_latest_first(tmp_path: Path) -> None:
+    async def fill(ledger: Ledger) -> None:
+        for number in range(5):
+            await ledger.put(f"judge-{number}", "model", reply(f"judged {number}"), "judge")
+            await ledger.put(f"user-{number}", "model", reply(f"said {number}"), "simulator")
+            await ledger.put(f"other-{number}", "other", reply(f"else {number}"), "judge")
+
+    with Ledger(tmp_path / "calls.db") as ledger:
+        asyncio.run(fill(ledger))
+        assert [each.text for each in ledger.replies("model", "judge", 3)] == ["judged 4", "judged 3", "judged 2"]
+        assert [each.text for each in ledger.replies("model", "simulator", 1)] == ["said 4"]
+        assert list(ledger.replies("model", "assistant", 9)) == []
+
+
+def test_a_ledger_of_an_older_ccfw_is_read_and_written_on(tmp_path: Path) -> None:
+    path = tmp_path / "calls.db"
+    put(path, ("old", reply("old")))
+    connection = sqlite3.connect(path)
+    connection.execute("ALTER TABLE calls DROP COLUMN role")
+    connection.commit()
+    connection.close()
+    put(path, ("new", reply("new")))
+    assert kept(path, ["old", "new"]) == {"old": "old", "new": "new"}
+
+
+def test_a_reply_that_is_damaged_is_named_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "calls.db"
+    put(path, ("key", reply()))
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE calls SET reply = '{}'")
+    connection.commit()
+    connection.close()
+    with Ledger(path) as ledger, pytest.raises(StoreError) as caught:
+        ledger.get("key")
+    assert str(caught.value) == f"{path}: damaged: 'usage'; move it away to go on without what it holds"
+
+
+def test_a_disk_that_is_nearly_full_is_told_before_anything_is_paid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Ledger(tmp_path / "calls.db") as ledger:
+        assert ledger.full is False
+    monkeypatch.setattr("ccfw.llm.ledger.LEAST_FREE", 2**62)
+    with Ledger(tmp_path / "calls.db") as ledger:
+        assert ledger.full is True

@@ -36,7 +36,9 @@ def test_a_repeat_differs_from_the_first_in_its_seed_alone() -> None:
 def test_where_no_seed_is_taken_none_is_sent_and_a_repeat_is_still_a_request_of_its_own() -> None:
     model = model_config(accepts={"temperature": True, "seed": False, "structured": "none"})
     asked = [
-        build_request(model, (Message(role="user", content="hi"),), role="judge", temperature=1.0, seed=5, replicate=replicate)
+        build_request(
+            model, (Message(role="user", content="hi"),), role="judge", temperature=1.0, seed=5, replicate=replicate
+        )
         for replicate in range(3)
     ]
     client = LitellmClient(model, None)

@@ -35,3 +35,7 @@ def test_equal_requests_have_equal_keys_whatever_the_order_of_their_settings() -
 
 def test_half_a_character_has_a_key_too() -> None:
     assert chat_request("\ud83d").key != chat_request("\ud83e").key
+
+
+def test_the_same_request_is_the_same_whoever_is_asked() -> None:
+    assert chat_request(role="judge").key == chat_request(role="simulator").key == chat_request().key

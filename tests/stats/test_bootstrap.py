@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import threadpoolctl
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -59,6 +60,33 @@ def test_numbers_are_those_of_a_plain_loop_on_the_same_draws(resamples: int, mis
     expected = by_loop(table, 5, resamples, 0.9)
     assert [(i.low, i.high) for i in found] == [pytest.approx(bounds) for bounds in expected]
     assert [i.mean for i in found] == [pytest.approx(mean) for mean in np.nanmean(table, axis=0)]
+
+
+def test_a_column_with_gaps_leaves_its_complete_neighbours_as_they_are() -> None:
+    table = scores(7, 90, 4)
+    alone = intervals(table, 3)
+    table[::3, 2] = np.nan
+    beside = intervals(table, 3)
+    expected = by_loop(table, 3, 400, 0.95)
+    assert [i.n for i in beside] == [90, 90, 60, 90]
+    assert [beside[c] for c in (0, 1, 3)] == [pytest.approx(alone[c]) for c in (0, 1, 3)]
+    assert [(i.low, i.high) for i in beside] == [pytest.approx(bounds) for bounds in expected]
+
+
+def test_the_table_is_left_as_it_was() -> None:
+    table = scores(8, 40, 3, 0.2)
+    before = table.copy()
+    intervals(table)
+    np.testing.assert_array_equal(table, before)
+
+
+def test_the_linear_algebra_library_has_its_threads_back_afterwards() -> None:
+    def threads() -> list[int]:
+        return [each["num_threads"] for each in threadpoolctl.threadpool_info() if each["user_api"] == "blas"]
+
+    before = threads()
+    intervals(scores(9, 40, 3))
+    assert threads() == before
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95], ids=str)

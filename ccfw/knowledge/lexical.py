@@ -1,0 +1,45 @@
+"""Words in common (BM25): the baseline that vectors must beat, and a part of the hybrid. The only import of bm25s."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u0f00-\u0fff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+"""Thai, Tibetan, Kana, Han and Hangul: scripts that do not part words by blanks, or glue endings to them."""
+
+
+def tokens(text: str) -> list[str]:
+    """Return words in lower case, and pairs of letters where a script does not part words."""
+    found: list[str] = []
+    for word in _WORD.findall(text.lower()):
+        if _UNSPACED.search(word) and len(word) > 1:
+            found += [word[i : i + 2] for i in range(len(word) - 1)]
+        else:
+            found.append(word)
+    return found
+
+
+class LexicalIndex:
+    """BM25 over texts."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        import bm25s
+
+        self._size = len(texts)
+        self._index: Any = bm25s.BM25()
+        if texts:
+            self._index.index([tokens(text) or ["\u0000"] for text in texts], show_progress=False)
+
+    def scores(self, query: str) -> npt.NDArray[np.float32]:
+        """Return the score of every text; 0 for one that shares no word."""
+        words = [word for word in tokens(query) if word in self._index.vocab_dict] if self._size else []
+        if not words:
+            return np.zeros(self._size, dtype=np.float32)
+        found: npt.NDArray[np.float32] = self._index.get_scores(words)
+        return found

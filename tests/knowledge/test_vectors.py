@@ -1,0 +1,106 @@
+"""Neighbours within regions: exact, of the region, the same as a plain scan's."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ccfw.errors import StoreError
+from ccfw.knowledge.vectors import Floats, VectorIndex, sorted_by_region, unit
+
+REGIONS = ("SG", "MY", "ID")
+
+
+def drawn(rng: np.random.Generator, count: int, dimension: int = 8) -> Floats:
+    return unit(rng.standard_normal((count, dimension)).astype(np.float32))
+
+
+def made(seed: int, count: int) -> tuple[VectorIndex, list[str], np.random.Generator]:
+    """Return an index of random vectors, and the region of each position."""
+    rng = np.random.default_rng(seed)
+    regions = [REGIONS[i] for i in rng.integers(0, len(REGIONS), count)]
+    order, ranges = sorted_by_region(regions)
+    return VectorIndex(drawn(rng, count), ranges), [regions[i] for i in order], rng
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    count=st.integers(1, 80),
+    k=st.integers(1, 30),
+    asked=st.lists(st.sampled_from([*REGIONS, "JP"]), min_size=1, max_size=4),
+)
+def test_a_search_finds_what_a_plain_scan_of_the_regions_finds(seed: int, count: int, k: int, asked: list[str]) -> None:
+    index, region_of, rng = made(seed, count)
+    query = drawn(rng, 1)
+    (hits,) = index.search(query, asked, k)
+    allowed = [i for i in range(count) if region_of[i] in asked]
+    scores = index.vectors @ query[0]
+    expected = sorted(-float(scores[i]) for i in allowed)[:k]
+    assert len(hits.ids) == min(k, len(allowed))
+    assert [region_of[i] in asked for i in hits.ids] == [True] * len(hits.ids)
+    assert [-float(score) for score in hits.scores] == pytest.approx(expected, abs=1e-5)
+    assert [float(scores[i]) for i in hits.ids] == pytest.approx([float(s) for s in hits.scores], abs=1e-5)
+
+
+def test_z_is_the_distance_from_what_the_query_scores_in_its_region() -> None:
+    index, region_of, rng = made(3, 60)
+    query = drawn(rng, 1)
+    (hits,) = index.search(query, ["SG"], 5)
+    own = np.array([float(index.vectors[i] @ query[0]) for i in range(60) if region_of[i] == "SG"])
+    expected = [(float(score) - own.mean()) / own.std() for score in hits.scores]
+    assert [float(z) for z in hits.z] == pytest.approx(expected, rel=1e-3)
+
+
+def test_every_row_of_a_batch_is_what_it_is_alone() -> None:
+    index, _, rng = made(4, 70)
+    queries = drawn(rng, 9)
+    together = index.search(queries, ["SG", "ID"], 6)
+    alone = [index.search(queries[row : row + 1], ["SG", "ID"], 6)[0] for row in range(9)]
+    assert [hits.ids.tolist() for hits in together] == [hits.ids.tolist() for hits in alone]
+
+
+def test_a_region_without_documents_has_no_neighbours() -> None:
+    index, _, rng = made(5, 10)
+    (hits,) = index.search(drawn(rng, 1), ["JP"], 3)
+    assert (hits.ids.tolist(), hits.scores.tolist(), hits.z.tolist()) == ([], [], [])
+
+
+def test_vectors_that_are_not_of_length_one_are_refused() -> None:
+    with pytest.raises(ValueError) as caught:
+        VectorIndex(np.full((3, 4), 1.0, dtype=np.float32), {"SG": (0, 3)})
+    assert str(caught.value) == "the vectors are not of length 1"
+
+
+def test_an_index_comes_back_from_disk_as_it_was(tmp_path: Path) -> None:
+    index, _, rng = made(6, 40)
+    index.save(tmp_path, {"embedder": "e5", "digest": "abc"})
+    loaded, about = VectorIndex.load(tmp_path)
+    query = drawn(rng, 1)
+    assert about["metric"] == "inner_product_of_unit_vectors"
+    assert (about["embedder"], about["digest"]) == ("e5", "abc")
+    assert isinstance(loaded.vectors, np.memmap)
+    assert loaded.search(query, ["MY"], 4)[0].ids.tolist() == index.search(query, ["MY"], 4)[0].ids.tolist()
+
+
+def test_what_is_no_index_is_said_to_be_none(tmp_path: Path) -> None:
+    index, _, _ = made(7, 40)
+    index.save(tmp_path, {})
+    about = json.loads((tmp_path / "index.json").read_text())
+    (tmp_path / "index.json").write_text(json.dumps(about | {"metric": "l2"}))
+    with pytest.raises(StoreError) as caught:
+        VectorIndex.load(tmp_path)
+    assert str(caught.value) == f"{tmp_path}: not a vector index: its manifest is of another one"
+
+
+def test_a_pickled_array_is_not_opened(tmp_path: Path) -> None:
+    index, _, _ = made(8, 5)
+    index.save(tmp_path, {})
+    np.save(tmp_path / "vectors.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(StoreError):
+        VectorIndex.load(tmp_path)
