@@ -15,7 +15,7 @@ from ccfw.estimate import total
 from ccfw.llm import batch, local, prices, transports
 from ccfw.outcome import Outcome, io_error, of_error, say
 from ccfw.settings import ModelConfig, Settings
-from ccfw.stages import STAGES, plan
+from ccfw.stages import plan, stage
 from ccfw.stages.context import Context, StageResult
 
 log = logging.getLogger(__name__)
@@ -81,7 +81,10 @@ def _shortfall(results: Sequence[StageResult]) -> str:
     reasons = []
     for result in results:
         if result.failed:
-            reasons.append(f"{result.stage}: {result.failed} of {result.done + result.failed + result.skipped} failed")
+            why = f" ({result.reason})" if result.reason else ""
+            reasons.append(
+                f"{result.stage}: {result.failed} of {result.done + result.failed + result.skipped} failed{why}"
+            )
         if result.stopped:
             reasons.append(f"{result.stage}: stopped ({result.stopped})")
     return "; ".join(reasons)
@@ -121,8 +124,8 @@ def check_prerequisites(settings: Settings) -> None:
             problems.append(f"{role}={model.name}: the environment variable {model.api_key_env} is not set")
         if settings.budget is not None and prices.tariff(model) is None:
             problems.append(
-                f"budget={settings.budget:g}: the price of {role}={model.name} ({model.provider_model}) is unknown; give "
-                f"{role}.price={{input: …, output: …, cached_input: null}} in US dollars per million tokens"
+                f"budget={settings.budget:g}: the price of {role}={model.name} ({model.provider_model}) is unknown; "
+                f"give {role}.price={{input: …, output: …, cached_input: null}} in US dollars per million tokens"
             )
     if settings.batch.name != "none" and "evaluate" in settings.stage.runs:
         reasons = [batch.unsupported(member) for member in settings.judge.members.values()]
@@ -139,7 +142,7 @@ def check_selection(settings: Settings) -> None:
 
 def _run_stages(context: Context, results: list[StageResult]) -> None:
     for name in context.settings.stage.runs:
-        result: StageResult = STAGES[name].run(context)
+        result: StageResult = stage(name).run(context)
         print(result.line(), flush=True)
         results.append(result)
         if result.interrupted or (name == "simulate" and result.status == "failed"):
@@ -150,7 +153,7 @@ def _run_stages(context: Context, results: list[StageResult]) -> None:
 
 def _dry_run(context: Context) -> None:
     settings = context.settings
-    counts = {name: STAGES[name].plan(context) for name in settings.stage.runs}
+    counts = {name: stage(name).plan(context) for name in settings.stage.runs}
     least, most = (sum(pair[side] for pair in counts.values()) for side in (0, 1))
     spread = " ".join(f"{name}={low}..{high}" for name, (low, high) in counts.items())
     print(

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from types import ModuleType
 
-from ccfw.stages import attack, evaluate, report, seeds, simulate
-
-STAGES: dict[str, ModuleType] = {
-    "seeds": seeds,  # personas × templates → seeds
-    "simulate": simulate,  # scenarios × model × language → episodes
-    "evaluate": evaluate,  # episodes × judge → six 1–5 scores, 3H, TDQ, clean
-    "report": report,  # scores → tables, intervals, figure, MLflow runs
-    "attack": attack,  # episodes × attacks × judge → share of attacks that raise a score
+STAGES = {
+    "kb": "dumps → passages; a query → what a blueprint would be shown",
+    "seeds": "personas × templates → seeds",
+    "simulate": "scenarios × model × language → episodes",
+    "evaluate": "episodes × judge → six 1–5 scores, 3H, TDQ, clean",
+    "report": "scores → tables, intervals, figure, MLflow runs",
+    "attack": "episodes × attacks × judge → share of attacks that raise a score",
 }
-"""Each has ``NAME``, ``run(context) → StageResult`` and ``plan(context) → (least, most)`` calls."""
+"""What each reads and writes."""
+
+
+def stage(name: str) -> ModuleType:
+    """Return a stage: ``NAME``, ``run(context) → StageResult`` and ``plan(context) → (least, most)`` calls.
+
+    Imported when it is asked for, so that a job pays for the libraries of its own stages only.
+    """
+    if name not in STAGES:
+        raise KeyError(f"no stage {name}; there are {', '.join(STAGES)}")
+    return import_module(f"ccfw.stages.{name}")

@@ -173,16 +173,18 @@ def plan(context: Context) -> tuple[int, int]:
 
     Dialogues that are not held yet count as if they were; a clean twin without a stored judgement counts as asked.
     """
+    pairs = [plan_member(context, member) for member in context.settings.judge.members.values()]
+    return sum(least for least, _ in pairs), sum(most for _, most in pairs)
+
+
+def plan_member(context: Context, member: ModelConfig) -> tuple[int, int]:
+    """Return the least and the most calls to one member of the judge."""
     planned = [episode_id(scenario.seed.seed_id, language) for scenario, language in context.planned]
     sample = drawn(context, planned, str, context.settings.attack.episodes)
-    least = most = 0
-    for member in context.settings.judge.members.values():
-        joint, tries = judge_prompts(context, member).has(evaluate.JOINT), context.settings.judging.tries
-        scores = _scores_wanted(context, member, sample)
-        first = sum(wanted > 0 for wanted in scores) if joint else sum(scores)
-        least += first
-        most += first + sum(scores) * (tries - 1)  # each later try is one metric's own
-    return least, most
+    joint, tries = judge_prompts(context, member).has(evaluate.JOINT), context.settings.judging.tries
+    scores = _scores_wanted(context, member, sample)
+    first = sum(wanted > 0 for wanted in scores) if joint else sum(scores)
+    return first, first + sum(scores) * (tries - 1)  # each later try is one metric's own
 
 
 def _scores_wanted(context: Context, member: ModelConfig, sample: list[str]) -> list[int]:

@@ -14,9 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from ccfw.errors import RequestError, StoppedError
 from ccfw.llm import prices
@@ -35,9 +33,11 @@ from ccfw.settings import ModelConfig, Settings
 from ccfw.stages import simulate
 from ccfw.stages.batch import in_good_order, run_batch, workers
 from ccfw.stages.context import Context, StageResult
-from ccfw.stats.sequential import Column, StoppedAt, stopping_point
 from ccfw.store import Output, done_ids, fingerprint, read_records
 from ccfw.views import judge_view
+
+if TYPE_CHECKING:
+    from ccfw.stats.sequential import StoppedAt
 
 log = logging.getLogger(__name__)
 
@@ -226,6 +226,10 @@ def _judge_until(
 
 def _look(settings: Settings, output: Output, seen: list[Episode], planned: int) -> StoppedAt:
     """Read the intervals of every metric, in each language apart, over the episodes judged so far."""
+    import numpy as np
+
+    from ccfw.stats.sequential import Column, stopping_point
+
     scores = episode_scores(read_records(output.records, Judgement))
 
     def score(episode: Episode, language: LanguageMode, metric: Metric) -> float:
@@ -274,19 +278,19 @@ def plan(context: Context) -> tuple[int, int]:
 
     Dialogues that are not held yet count as if they were.
     """
+    pairs = [plan_member(context, member) for member in context.settings.judge.members.values()]
+    return sum(least for least, _ in pairs), sum(most for _, most in pairs)
+
+
+def plan_member(context: Context, member: ModelConfig) -> tuple[int, int]:
+    """Return the least and the most calls to one member of the judge."""
     tries = context.settings.judging.tries
+    have = done_ids(context.output(NAME, fingerprint(parts(context, member))).records)
     planned = [episode_id(scenario.seed.seed_id, language) for scenario, language in context.planned]
-    least = most = 0
-    for member in context.settings.judge.members.values():
-        have = done_ids(context.output(NAME, fingerprint(parts(context, member))).records)
-        todo = [sum(f"{episode}::{metric}" not in have for metric in Metric) for episode in planned]
-        if context.prompts(member).has(JOINT):  # the first try is one call for all, each later try one metric's own
-            least += sum(missing > 0 for missing in todo)
-            most += sum((missing > 0) + missing * (tries - 1) for missing in todo)
-        else:
-            least += sum(todo)
-            most += sum(todo) * tries
-    return least, most
+    todo = [sum(f"{episode}::{metric}" not in have for metric in Metric) for episode in planned]
+    if context.prompts(member).has(JOINT):  # the first try is one call for all, each later try one metric's own
+        return sum(missing > 0 for missing in todo), sum((missing > 0) + missing * (tries - 1) for missing in todo)
+    return sum(todo), sum(todo) * tries
 
 
 def judgement_id(episode: Episode, metric: Metric) -> str:

@@ -10,7 +10,7 @@ from ccfw.llm.ledger import Ledger
 from ccfw.llm.types import ChatReply, Usage
 from ccfw.records import Episode, Metric
 from ccfw.settings import ModelConfig, Settings
-from ccfw.stages import STAGES, attack, evaluate, simulate
+from ccfw.stages import attack, evaluate, simulate
 from ccfw.stages.context import Context
 from ccfw.store import fingerprint, read_records
 
@@ -62,11 +62,9 @@ def _turns(context: Context) -> Mean:
 
 
 def _judging(context: Context, name: str) -> Iterator[Estimate]:
-    settings = context.settings
-    members = settings.judge.members
-    for member in members.values():
-        alone = settings.model_copy(update={"judge": settings.judge.model_copy(update={"members": {"_": member}})})
-        least, most = STAGES[name].plan(Context(alone, context.runner))
+    plan_member = attack.plan_member if name == attack.NAME else evaluate.plan_member
+    for member in context.settings.judge.members.values():
+        least, most = plan_member(context, member)
         per_call = _per_call(context, "judge", member)
         yield Estimate(name, "judge", member.name, Mean(least, 0.0), least, most, per_call, member.max_in_flight)
 
