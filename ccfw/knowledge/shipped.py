@@ -1,0 +1,51 @@
+"""The vectors that ship with the knowledge: made by ``python -m ccfw.knowledge.shipped``, used while the texts are these.
+
+The starter base can then be searched at once; embedding it takes a few minutes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ccfw.knowledge.embedders import Embedder, open_embedder
+from ccfw.knowledge.files import read_passages, read_taboos
+from ccfw.knowledge.records import Passage, Taboo
+from ccfw.knowledge.shelf import build_shelf, vectors_of
+from ccfw.resources import resource
+from ccfw.settings import EmbedderConfig
+
+SHIPPED_WITH = EmbedderConfig(kind="e5", model="multilingual-e5-small-q4", threads=1, api_base=None, api_key_env=None)
+"""The embedder of ``conf/retriever/e5.yaml``."""
+
+
+def passage_text(passage: Passage) -> str:
+    """Return what of a passage is searched: its title, its text and its native terms."""
+    terms = " ".join(term.native or term.term for term in passage.niche_terms)
+    return f"{passage.title}. {passage.text} {terms}".strip()
+
+
+def taboo_text(taboo: Taboo) -> str:
+    """Return what of a taboo is searched."""
+    return f"{taboo.category.replace('_', ' ')}: {taboo.action}. {taboo.detailed_explanation}"
+
+
+def shipped_folder(kind: str, embedder: Embedder) -> Path:
+    """Return where the vectors of ``passages`` or ``taboos`` by an embedder are, if they ship."""
+    return resource("data") / "knowledge" / "vectors" / embedder.name.replace(":", "_") / kind
+
+
+def ship(cache: Path) -> None:
+    """Embed what ships, where its vectors are not of these texts, and write the vectors beside it."""
+    folder, embedder = resource("data") / "knowledge", open_embedder(SHIPPED_WITH)
+    passages, taboos = read_passages(folder / "passages"), read_taboos(folder / "taboos")
+    for kind, shelf in (
+        ("passages", build_shelf(passages, passage_text, embedder=embedder, lexical=False, shipped=None, cache=cache)),
+        ("taboos", build_shelf(taboos, taboo_text, embedder=embedder, lexical=False, shipped=None, cache=cache)),
+    ):
+        about = {"embedder": embedder.name, "digest": vectors_of(embedder.name, shelf.texts)}
+        if shelf.vectors is not None:
+            shelf.vectors.save(shipped_folder(kind, embedder), about)
+
+
+if __name__ == "__main__":
+    ship(Path("workspace") / "kb" / "vectors")
