@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 import time
 from pathlib import Path
 
 from benchmarks.machine import facts
 from benchmarks.page import Measure, Section, page_text, printed
+from benchmarks.sides import INTERPRETER
 
-NAMES = ("start", "engine", "ledger", "resume", "bootstrap")
+NAMES = ("start", "engine", "ledger", "resume", "corpus", "bootstrap", "kills", "chaos", "budgets")
 """The measurements in the page's order; each is a module with a function ``measure``."""
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
@@ -31,7 +33,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"print these only: {', '.join(NAMES)}")
     parser.add_argument("--quick", action="store_true", help="the smallest sizes, which show that it runs; print only")
+    parser.add_argument("--peers", metavar="PYTHON", help=f"interpreter of peers that are not here (${INTERPRETER})")
     options = parser.parse_args()
+    if options.peers:
+        os.environ[INTERPRETER] = options.peers
     if unknown := [name for name in options.names if name not in NAMES]:
         parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(NAMES)}")
     where = list(facts())

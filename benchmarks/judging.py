@@ -23,9 +23,10 @@ from ccfw.records import Episode, Judgement, Metric, Scenario
 from ccfw.request import to_settings
 from ccfw.resources import resource
 from ccfw.settings import ModelConfig, Settings
-from ccfw.stages.batch import run_batch
+from ccfw.stages.batch import run_batch, workers
 from ccfw.stages.context import StageResult
 from ccfw.stages.evaluate import Bench, judgement_id
+from ccfw.stop import Stop
 from ccfw.store import Output
 from tests.fakes.filling import prose
 from tests.fakes.scripts import play_judge
@@ -33,6 +34,8 @@ from tests.fakes.wire import FakeRequest
 from tests.samples import episode_of, turn
 
 _TURNS = 8
+PATIENT = {"timeout_s": 300.0, "deadline_s": 600.0}
+"""A thousand calls at once through a slow library each take long."""
 Item = tuple[Scenario, Episode, Metric]
 
 
@@ -48,13 +51,23 @@ class Work:
         self, runner: asyncio.Runner, ledger: Ledger, folder: Path, transport: ChatClient, *, calls: int, at_once: int
     ) -> Meter:
         """Make the first ``calls`` judgements into a new folder, as the stage *evaluate* does."""
-        member = self.settings.model.model_copy(update={"max_in_flight": at_once})
+        member = self.settings.model.model_copy(update={"max_in_flight": at_once} | PATIENT)
         meter = Meter()
         bench = Bench(self.settings, member, Client(member, ledger, meter, transport), self.prompts)
         result = StageResult("evaluate", folder, meter=meter)
         items = self.items[:calls]
         with Output(folder) as output, contextlib.redirect_stderr(io.StringIO()):  # no progress bar
-            run_batch(runner, output, result, items, bench.judge, broken=_broken, kind=Judgement, concurrency=at_once)
+            run_batch(
+                runner,
+                output,
+                result,
+                items,
+                bench.judge,
+                broken=_broken,
+                kind=Judgement,
+                concurrency=workers(member),
+                stop=Stop(),
+            )
         if result.done != calls or meter.calls + meter.cached != calls:
             raise RuntimeError(f"{result.done} of {calls} judgements were made, with {meter.calls} calls")
         return meter

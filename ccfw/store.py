@@ -11,10 +11,13 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from filelock import FileLock, Timeout
 
@@ -54,24 +57,36 @@ class RecordFile:
         path.parent.mkdir(parents=True, exist_ok=True)
         _drop_torn_line(path)
         self._file = path.open("ab")
+        self._flusher = ThreadPoolExecutor(1, "ccfw-flush")
+        self._flush: Future[None] | None = None
         self._unsynced = 0
 
     def append(self, record: Record) -> None:
-        """Add a record; it survives the process at once and the machine within a few records."""
+        """Add a record; it survives the process at once and the machine within a few records.
+
+        The device is waited for in a thread, so that an event loop is not held up; what goes wrong there is raised by
+        a later append, or on closing.
+        """
         self._file.write(record.model_dump_json().encode() + b"\n")
         self._file.flush()
         self._unsynced += 1
-        if self._unsynced >= _SYNC_EVERY:
-            self._sync()
+        if self._unsynced >= _SYNC_EVERY and (self._flush is None or self._flush.done()):
+            self._flushed()
+            self._flush = self._flusher.submit(os.fsync, self._file.fileno())
+            self._unsynced = 0
+
+    def _flushed(self) -> None:
+        if self._flush is not None:
+            self._flush.result()
 
     def close(self) -> None:
         """Flush to the device and close."""
-        self._sync()
-        self._file.close()
-
-    def _sync(self) -> None:
-        os.fsync(self._file.fileno())
-        self._unsynced = 0
+        try:
+            self._flushed()
+            os.fsync(self._file.fileno())
+        finally:
+            self._flusher.shutdown()
+            self._file.close()
 
     def __enter__(self) -> RecordFile:
         return self
@@ -102,38 +117,132 @@ def _drop_torn_line(path: Path) -> None:
 
 
 _FIRST_VALUE = re.compile(rb'\{"[a-z_]+":"([^"\\]*(?:\\.[^"\\]*)*)"')
+_FIRST_KEY = re.compile(rb'\{"[a-z_]+":"')
+_READ = 1 << 18
+"""Bytes read at a time: the default would be filled several times for one long line."""
+_BLOCK = 1000
 
 
 def done_ids(path: Path) -> set[str]:
     """Return the ids of a record file from the head of each line, without parsing the records."""
     if not path.exists():
         return set()
-    ids = set()
-    with path.open("rb") as file:
-        for line in file:
-            match = _FIRST_VALUE.match(line)
-            if match and line.endswith(b"\n"):
-                ids.add(_unquoted(match[1]))
+    with path.open("rb", buffering=_READ) as file:
+        try:
+            return _plain_ids(file)
+        except ValueError:
+            file.seek(0)
+            return set(_any_ids(file))
+
+
+def _plain_ids(file: BinaryIO) -> set[str]:
+    """Return the ids of a file as we write them: one first key throughout, nothing escaped in an id, no line torn.
+
+    Raises ``ValueError`` for any other file. It takes a third of the time of a match of each line.
+    """
+    ids: set[str] = set()
+    key = _FIRST_KEY.match(file.readline())
+    if key is None:
+        raise ValueError
+    first, start = b"\n" + key[0], key.end()
+    file.seek(0)
+    while heads := [line[: line.index(b'"', start)] for line in islice(file, _BLOCK)]:
+        text = b"\n".join([b"", *heads])
+        empty, *found = text.decode().split(first.decode())  # a head holds no line break, so only a head starts so
+        if empty or len(found) < len(heads) or b"\\" in text:
+            raise ValueError
+        ids.update(found)
+    file.seek(-1, os.SEEK_CUR)
+    if file.read(1) != b"\n":
+        raise ValueError
     return ids
 
 
-def _unquoted(text: bytes) -> str:
-    return str(json.loads(b'"%b"' % text)) if b"\\" in text else text.decode()
+def _any_ids(lines: Iterable[bytes]) -> Iterator[str]:
+    for line in lines:
+        match = _FIRST_VALUE.match(line)
+        if match and line.endswith(b"\n"):
+            try:
+                yield str(json.loads(b'"%b"' % match[1], strict=False)) if b"\\" in match[1] else match[1].decode()
+            except ValueError:  # no text: whoever reads the record says so
+                continue
 
 
-def read_records(path: Path, kind: type[R]) -> Iterator[R]:
-    """Yield the records of a file; raise ``StoreError`` with file and line for one that does not fit."""
+def read_records(path: Path, kind: type[R], ids: Container[str] | None = None) -> Iterator[R]:
+    """Yield the records of a file, or those of some ids, in which case the others are not even parsed.
+
+    Raises ``StoreError`` with file and line for one that does not fit.
+    """
     if not path.exists():
         return
-    with path.open("rb") as file:
+    with path.open("rb", buffering=_READ) as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 return
-            try:
-                yield kind.model_validate_json(line)
-            except ValueError as error:
-                reason = " ".join(str(error).split())[:300]
-                raise StoreError(f"{path}:{number}: not a {kind.__name__} record: {reason}") from None
+            if ids is None or not _is_other(line, ids):
+                yield _parsed(line, kind, f"{path}:{number}")
+
+
+def _is_other(line: bytes, ids: Container[str]) -> bool:
+    found = next(_any_ids((line,)), None)
+    return found is not None and found not in ids
+
+
+def _parsed(line: bytes, kind: type[R], where: str) -> R:
+    try:
+        return kind.model_validate_json(line)
+    except ValueError as error:
+        reason = " ".join(str(error).split())[:300]
+        raise StoreError(f"{where}: not a {kind.__name__} record: {reason}") from None
+
+
+_HELD = 1024
+
+
+class StoredRecords(Mapping[str, R]):
+    """The records of a file by id, in the order of the ids, each parsed when it is asked for.
+
+    For files that are larger than memory. A record that a reader asks for again soon is still there.
+    """
+
+    def __init__(self, path: Path, kind: type[R], ids: Container[str] | None = None) -> None:
+        self.path, self.kind = path, kind
+        self._starts = dict(sorted((each, start) for each, start in _starts(path) if ids is None or each in ids))
+        self._read = lru_cache(maxsize=_HELD)(self._record)
+
+    def __getitem__(self, identity: str) -> R:
+        return self._read(identity)
+
+    def __contains__(self, identity: object) -> bool:
+        return identity in self._starts
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._starts)
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def _record(self, identity: str) -> R:
+        """Read one record; raise ``StoreError`` when it does not fit, or stands there no more."""
+        start = self._starts[identity]
+        with self.path.open("rb") as file:
+            file.seek(start)
+            line = file.readline()
+        if next(_any_ids((line,)), None) != identity:
+            raise StoreError(f"{self.path}: changed while it was in use; run the same line again")
+        return _parsed(line, self.kind, f"{self.path}: {identity}")
+
+
+def _starts(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield the id of each line, and where the line starts."""
+    if not path.exists():
+        return
+    start = 0
+    with path.open("rb", buffering=_READ) as file:
+        for line in file:
+            for identity in _any_ids((line,)):
+                yield identity, start
+            start += len(line)
 
 
 class Output:

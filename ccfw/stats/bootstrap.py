@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 _CHUNK = 64
 """Resamples drawn at a time: bounds memory at ``64 × n`` counts and leaves the result unchanged."""
+
+
+@cache
+def _one_thread() -> ThreadpoolController:
+    """Return what holds the linear algebra library to one thread: on products so small more wait for each other.
+
+    Made once, as it looks through every library that is loaded.
+    """
+    return ThreadpoolController().select(user_api="blas")
 
 
 class Interval(NamedTuple):
@@ -31,20 +42,24 @@ def bootstrap_means(
     observation everything is ``None``.
     """
     n, columns = values.shape
-    present = ~np.isnan(values)
-    counts = present.sum(axis=0)
     if n == 0:
         return tuple(Interval(None, None, None, 0) for _ in range(columns))
-    filled = np.where(present, values, 0.0)
-    stacked = np.hstack([filled, present.astype(np.float64)])
-    means = np.full((resamples, columns), np.nan)
-    for start in range(0, resamples, _CHUNK):
-        size = min(_CHUNK, resamples - start)
-        draws = rng.integers(0, n, size=(size, n), dtype=np.int32)
-        weights = np.stack([np.bincount(draw, minlength=n) for draw in draws]).astype(np.float64)
-        sums = weights @ stacked
-        held = sums[:, columns:]
-        np.divide(sums[:, :columns], held, out=means[start : start + size], where=held > 0)
+    missing = np.isnan(values)
+    counts = n - missing.sum(axis=0)
+    gaps = np.flatnonzero(counts < n)
+    filled = np.where(missing, 0.0, values) if gaps.size else values
+    present = (~missing[:, gaps]).astype(np.float64)
+    means = np.empty((resamples, columns))
+    weights = np.empty((_CHUNK, n))
+    with _one_thread().limit(limits=1):
+        for start in range(0, resamples, _CHUNK):
+            size = min(_CHUNK, resamples - start)
+            for row, draw in enumerate(rng.integers(0, n, size=(size, n), dtype=np.int32)):
+                weights[row] = np.bincount(draw, minlength=n)
+            sums = np.matmul(weights[:size], filled, out=means[start : start + size])
+            held = weights[:size] @ present
+            sums[:, gaps] = np.divide(sums[:, gaps], held, out=np.full_like(held, np.nan), where=held > 0)
+    means[:, counts == n] /= n
     tail = (1.0 - level) / 2.0
     result = []
     for column in range(columns):

@@ -411,3 +411,19 @@ def test_a_dialogue_that_always_fails_ends_as_a_failure_after_its_tries(tmp_path
             "ASSISTANT_ERROR",
             "HTTP 500: The server had an error.",
         )
+
+
+@pytest.mark.long
+def test_a_failure_that_a_killed_run_has_mended_does_not_stand_for_ever(tmp_path: Path) -> None:
+    with FakeProvider(poisoned) as provider:
+        arguments = scripted(provider, "limit=12", "stage=simulate", "model.attempts=1")
+        first = ccfw(tmp_path, *arguments, provider=provider)
+        failures = tmp_path / first.closings["simulate"]["out"] / "failures.jsonl"
+        before = failures.read_bytes()
+        provider.script = GOOD
+        second = ccfw(tmp_path, *arguments, provider=provider)
+        failures.write_bytes(before)  # as a kill leaves it, after the record was written
+        third = ccfw(tmp_path, *arguments, provider=provider)
+    assert (second.code, third.code, third.requests) == (0, 0, ())
+    assert before
+    assert third.records("simulate", "failures.jsonl") == []
