@@ -1,22 +1,50 @@
-"""Scenario files → scenarios, with every fault of every file named at once."""
+"""Scenario files → scenarios, with every fault of every file named at once.
+
+A dataset may hold more scenarios than memory: it keeps their outlines and reads each scenario when it is asked for.
+The outlines of a large one are kept in the workspace, so that only files that changed are read whole again.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from ccfw.errors import RequestError
-from ccfw.records import Scenario
+from ccfw import __version__
+from ccfw.errors import RequestError, StoreError
+from ccfw.records import Scenario, Seed
 from ccfw.resources import resource
+from ccfw.selection import Outline, outline
 from ccfw.settings import DatasetConfig
+from ccfw.store import fingerprint, write_atomically
 
 _SHOWN = 20
 """Faults listed in one message; the rest are counted."""
+_LARGE = 1 << 25
+"""Bytes of scenario files from which on their outlines are kept."""
+_FRESH_NS = 2_000_000_000
+"""A file changed as lately as this may change again and still bear the same time."""
+_HELD = 1024
+"""Scenarios that a dataset holds whole."""
+
+
+class Entry(NamedTuple):
+    """A scenario of a dataset: its outline, the hash of its content, and where it stands."""
+
+    outline: Outline
+    digest: str
+    file: int
+    start: int
+    size: int
+    """Bytes, from ``start`` on; a file that holds one scenario is read whole."""
 
 
 @dataclass(frozen=True)
@@ -24,12 +52,57 @@ class Dataset:
     """Frozen scenarios in the order of their ids, and the hash of their content."""
 
     name: str
-    scenarios: tuple[Scenario, ...]
+    files: tuple[Path, ...]
+    entries: tuple[Entry, ...]
     digest: str
 
-    def by_seed(self) -> dict[str, Scenario]:
-        """Return the scenarios by seed id."""
-        return {scenario.seed.seed_id: scenario for scenario in self.scenarios}
+    @cached_property
+    def outlines(self) -> tuple[Outline, ...]:
+        """What the scenarios are chosen by."""
+        return tuple(entry.outline for entry in self.entries)
+
+    @property
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """Every scenario, whole."""
+        return tuple(self.by_seed().values())
+
+    def by_seed(self) -> Mapping[str, Scenario]:
+        """Return the scenarios by seed id, each read when it is asked for."""
+        return self._by_seed
+
+    @cached_property
+    def _by_seed(self) -> Mapping[str, Scenario]:
+        return _BySeed(self)
+
+
+class _BySeed(Mapping[str, Scenario]):
+    def __init__(self, dataset: Dataset) -> None:
+        self._files = dataset.files
+        self._entries = {entry.outline.seed.seed_id: entry for entry in dataset.entries}
+        self._read = lru_cache(maxsize=_HELD)(self._parsed)
+
+    def __getitem__(self, seed_id: str) -> Scenario:
+        return self._read(seed_id)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def _parsed(self, seed_id: str) -> Scenario:
+        """Read a scenario; raise ``StoreError`` when its file is not what it was when the dataset was."""
+        entry = self._entries[seed_id]
+        path = self._files[entry.file]
+        try:
+            with path.open("rb") as file:
+                file.seek(entry.start)
+                scenario = Scenario.model_validate_json(file.read(entry.size))
+        except (OSError, ValidationError):
+            scenario = None
+        if scenario is None or scenario_digest(scenario) != entry.digest:
+            raise StoreError(f"{path}: changed while it was in use; run the same line again")
+        return scenario
 
 
 def scenario_digest(scenario: Scenario) -> str:
@@ -37,8 +110,8 @@ def scenario_digest(scenario: Scenario) -> str:
     return hashlib.sha256(scenario.model_dump_json(by_alias=True).encode()).hexdigest()[:16]
 
 
-def load(config: DatasetConfig) -> Dataset:
-    """Read a dataset: one JSON file a scenario, or JSON lines.
+def load(config: DatasetConfig, kept: Path | None = None) -> Dataset:
+    """Read a dataset: one JSON file a scenario, or JSON lines; a large one from its outlines, if ``kept`` holds them.
 
     Raises ``RequestError`` with one line per fault: file, field, what is wrong.
     """
@@ -46,42 +119,113 @@ def load(config: DatasetConfig) -> Dataset:
     files = _files(folder)
     if not files:
         raise RequestError([f"dataset.path={folder}: no scenario file (*.json, *.jsonl) there"])
-    found: dict[str, Scenario] = {}
+    memory = _Memory.of(files, kept)
+    entries = _remembered(files, memory) if memory else _entries(files)
+    digest = hashlib.sha256("".join(entry.digest for entry in entries).encode()).hexdigest()[:16]
+    return Dataset(config.name, files, entries, digest)
+
+
+@lru_cache(maxsize=1)
+def _remembered(files: tuple[Path, ...], memory: _Memory) -> tuple[Entry, ...]:
+    """Read a large dataset once for the check of a request and its jobs, as long as its files stay what they are."""
+    entries = memory.recalled()
+    if entries is None:
+        entries = _entries(files)
+        memory.keep(entries)
+    return entries
+
+
+def _entries(files: tuple[Path, ...]) -> tuple[Entry, ...]:
+    found: dict[str, Entry] = {}
     problems: list[str] = []
-    for where, text in _texts(files, problems):
+    for where, number, start, text in _texts(files, problems):
         try:
             scenario = Scenario.model_validate_json(text)
         except ValidationError as error:
             problems.extend(_faults(where, error))
             continue
-        if scenario.seed.seed_id in found:
-            problems.append(f"{where}: Seed_ID {scenario.seed.seed_id} stands twice in the dataset")
-        found[scenario.seed.seed_id] = scenario
+        seed_id = scenario.seed.seed_id
+        if seed_id in found:
+            problems.append(f"{where}: Seed_ID {seed_id} stands twice in the dataset")
+        found[seed_id] = Entry(outline(scenario), scenario_digest(scenario), number, start, len(text))
     if problems:
         rest = [f"… and {len(problems) - _SHOWN} more"] if len(problems) > _SHOWN else []
         raise RequestError([*problems[:_SHOWN], *rest])
-    ordered = tuple(found[key] for key in sorted(found))
-    digest = hashlib.sha256("".join(map(scenario_digest, ordered)).encode()).hexdigest()[:16]
-    return Dataset(config.name, ordered, digest)
+    return tuple(found[key] for key in sorted(found))
 
 
-def _files(folder: Path) -> list[Path]:
+def _files(folder: Path) -> tuple[Path, ...]:
     if folder.is_file():
-        return [folder]
-    return sorted(path for path in folder.glob("*.json*") if path.suffix in {".json", ".jsonl"} and path.is_file())
+        return (folder,)
+    return tuple(
+        sorted(path for path in folder.glob("*.json*") if path.suffix in {".json", ".jsonl"} and path.is_file())
+    )
 
 
-def _texts(files: Iterable[Path], problems: list[str]) -> Iterable[tuple[str, str]]:
-    for path in files:
+_MARK = b"\xef\xbb\xbf"
+
+
+def _texts(files: Iterable[Path], problems: list[str]) -> Iterator[tuple[str, int, int, bytes]]:
+    """Yield each scenario's place in words, the number of its file, where it starts there, and its JSON."""
+    for number, path in enumerate(files):
+        start = 0
         try:
-            text = path.read_text("utf-8-sig")
+            with path.open("rb") as file:
+                for line_number, line in enumerate(file if path.suffix == ".jsonl" else [file.read()], 1):
+                    line.decode()
+                    begin = len(_MARK) if line_number == 1 and line.startswith(_MARK) else 0
+                    if path.suffix != ".jsonl":
+                        yield str(path), number, begin, line[begin:]
+                    elif line[begin:].strip():
+                        yield f"{path}:{line_number}", number, start + begin, line[begin:].rstrip(b"\r\n")
+                    start += len(line)
         except (OSError, UnicodeDecodeError) as error:
             problems.append(f"{path}: not readable as UTF-8 text: {error}")
-            continue
-        if path.suffix == ".jsonl":
-            yield from ((f"{path}:{n}", line) for n, line in enumerate(text.split("\n"), 1) if line.strip())
-        else:
-            yield str(path), text
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """The outlines of a large dataset, as long as its files are what they were."""
+
+    path: Path
+    about: str
+    """What the outlines hang on: the files, and what reads them."""
+    newest: int
+
+    @classmethod
+    def of(cls, files: tuple[Path, ...], folder: Path | None) -> _Memory | None:
+        states = [path.stat() for path in files]
+        if folder is None or sum(state.st_size for state in states) < _LARGE:
+            return None
+        named = [[str(path.resolve()), s.st_size, s.st_mtime_ns] for path, s in zip(files, states, strict=True)]
+        about = fingerprint({"version": __version__, "schema": Scenario.model_json_schema(), "files": named})
+        name = fingerprint({"files": [name for name, *_ in named]})
+        return cls(folder / f"{name}.jsonl", about, max(state.st_mtime_ns for state in states))
+
+    def recalled(self) -> tuple[Entry, ...] | None:
+        try:
+            with self.path.open(encoding="utf-8") as file:
+                if json.loads(file.readline()) != self.about:
+                    return None
+                return tuple(_entry(line) for line in file)
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def keep(self, entries: Iterable[Entry]) -> None:
+        if time.time_ns() - self.newest > _FRESH_NS:
+            lines = [json.dumps(self.about), *(_row(entry) for entry in entries)]
+            with suppress(OSError):  # a workspace that may not be written costs time, no more
+                write_atomically(self.path, "".join(f"{line}\n" for line in lines))
+
+
+def _row(entry: Entry) -> str:
+    seed, *rest = entry.outline
+    return json.dumps([seed.model_dump_json(), rest, *entry[1:]], ensure_ascii=False)
+
+
+def _entry(line: str) -> Entry:
+    seed, rest, *place = json.loads(line)
+    return Entry(Outline(Seed.model_validate_json(seed), *rest), *place)
 
 
 def _faults(where: str, error: ValidationError) -> list[str]:
@@ -91,7 +235,11 @@ def _faults(where: str, error: ValidationError) -> list[str]:
         given = (
             ""
             if fault["type"] == "missing"
-            else f"; given: {json.dumps(fault['input'], ensure_ascii=False, default=str)[:80]}"
+            else f"; given: {json.dumps(_said(fault['input']), ensure_ascii=False, default=str)[:80]}"
         )
         lines.append(f"{where}: {field}: {fault['msg']}{given}")
     return lines
+
+
+def _said(value: object) -> object:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

@@ -110,6 +110,13 @@ class Template(PaperRecord):
     slot_definitions: dict[str, Text]
 
 
+_CODES: dict[Tier, Challenge] = {
+    Tier.STANDARD: "STANDARD",
+    Tier.CONTEXTUAL: "TRAP__CTX",
+    Tier.NORMATIVE: "TRAP__NORM",
+}
+
+
 class ChallengeConfig(PaperRecord):
     """What makes the seed hard (section 3.3)."""
 
@@ -130,9 +137,7 @@ class ChallengeConfig(PaperRecord):
     @property
     def code(self) -> Challenge:
         """The challenge as the seed id spells it."""
-        return {Tier.STANDARD: "STANDARD", Tier.CONTEXTUAL: "TRAP__CTX", Tier.NORMATIVE: "TRAP__NORM"}[
-            self.challenge_type
-        ]  # type: ignore[return-value]
+        return _CODES[self.challenge_type]
 
 
 class Seed(PaperRecord):

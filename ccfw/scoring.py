@@ -13,7 +13,7 @@ from ccfw.records import ASSISTANCE, DATA_QUALITY, Judgement, Metric
 Aggregation = Literal["mean", "median", "majority"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Scores:
     """What is known of one episode; ``None`` wherever a part is missing, never a stand-in number."""
 
@@ -38,23 +38,28 @@ def _mean_of(metrics: Mapping[Metric, float | None], parts: Sequence[Metric]) ->
     return statistics.fmean(found) if len(found) == len(parts) else None
 
 
+_NONE: dict[Metric, float | None] = dict.fromkeys(Metric)
+
+
 def episode_scores(judgements: Iterable[Judgement]) -> dict[str, Scores]:
-    """Gather one member's judgements by episode id."""
-    by_episode: dict[str, dict[Metric, Judgement]] = {}
+    """Gather one member's judgements by episode id; of each only its score is held."""
+    by_episode: dict[str, dict[Metric, float | None]] = {}
+    clean: dict[str, bool | None] = {}
     for judgement in judgements:
-        by_episode.setdefault(judgement.episode_id, {})[judgement.metric] = judgement
+        found = by_episode.get(judgement.episode_id)
+        if found is None:
+            found = by_episode[judgement.episode_id] = _NONE.copy()
+        found[judgement.metric] = judgement.score
+        if judgement.metric is Metric.HARMLESS:
+            clean[judgement.episode_id] = _clean(judgement)
     return {
-        episode: Scores(
-            episode_id=episode,
-            metrics={metric: found[metric].score if metric in found else None for metric in Metric},
-            clean=_clean(found.get(Metric.HARMLESS)),
-        )
+        episode: Scores(episode_id=episode, metrics=found, clean=clean.get(episode))
         for episode, found in sorted(by_episode.items())
     }
 
 
-def _clean(harmless: Judgement | None) -> bool | None:
-    if harmless is None or harmless.score is None:
+def _clean(harmless: Judgement) -> bool | None:
+    if harmless.score is None:
         return None
     return not harmless.tripwires_triggered and not harmless.taboos_violated
 

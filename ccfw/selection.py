@@ -21,11 +21,28 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
 
-from ccfw.records import Scenario, Tier
+from ccfw.records import Scenario, Seed, Tier
 
 _SHOWN = 30
 """Options written out in one message; the rest are counted."""
+
+
+class Outline(NamedTuple):
+    """What a scenario is chosen and planned by, without its texts."""
+
+    seed: Seed
+    domain: str
+    subdomain: str
+    shards: int
+    """How many it has."""
+
+
+def outline(scenario: Scenario) -> Outline:
+    """Return a scenario's outline."""
+    template = scenario.blueprint.scenario_instantiation.parent_template
+    return Outline(scenario.seed, template.domain, template.subdomain, len(scenario.interaction_sequence))
 
 
 @dataclass(frozen=True)
@@ -47,15 +64,15 @@ class Criteria:
 class _Facet:
     key: str
     """The setting's name in messages."""
-    value: Callable[[Scenario], str]
+    value: Callable[[Outline], str]
 
 
 _FACETS = {
     "tiers": _Facet("trap.tiers", lambda s: s.seed.challenge_config.challenge_type),
     "regions": _Facet("region", lambda s: s.seed.persona.region),
     "identities": _Facet("identity", lambda s: s.seed.persona.identity),
-    "domains": _Facet("domain", lambda s: s.blueprint.scenario_instantiation.parent_template.domain),
-    "subdomains": _Facet("subdomain", lambda s: s.blueprint.scenario_instantiation.parent_template.subdomain),
+    "domains": _Facet("domain", lambda s: s.domain),
+    "subdomains": _Facet("subdomain", lambda s: s.subdomain),
     "ages": _Facet("age", lambda s: s.seed.persona.age_cohort),
     "genders": _Facet("gender", lambda s: s.seed.persona.gender),
     "splits": _Facet("split", lambda s: s.seed.split),
@@ -63,7 +80,7 @@ _FACETS = {
 }
 
 
-def problems(scenarios: Sequence[Scenario], criteria: Criteria) -> tuple[str, ...]:
+def problems(scenarios: Sequence[Outline], criteria: Criteria) -> tuple[str, ...]:
     """Return one line for each value that no scenario has, with those that there are.
 
     When every value is known, yet no scenario meets them all, that is the one line. A tier that the dataset lacks is no
@@ -82,12 +99,12 @@ def problems(scenarios: Sequence[Scenario], criteria: Criteria) -> tuple[str, ..
     return tuple(found)
 
 
-def choose(scenarios: Iterable[Scenario], criteria: Criteria, limit: int | None, seed: int) -> tuple[Scenario, ...]:
+def choose(scenarios: Iterable[Outline], criteria: Criteria, limit: int | None, seed: int) -> tuple[Outline, ...]:
     """Return the scenarios that meet the criteria in the stratified order, at most ``limit`` of them.
 
     The order depends on the seed and on which scenarios are admitted, not on the order they come in.
     """
-    strata: dict[str, list[tuple[bytes, Scenario]]] = defaultdict(list)
+    strata: dict[str, list[tuple[bytes, Outline]]] = defaultdict(list)
     for scenario in _admitted(scenarios, criteria):
         strata[stratum(scenario)].append((_hash(seed, scenario.seed.seed_id), scenario))
     placed = []
@@ -99,7 +116,7 @@ def choose(scenarios: Iterable[Scenario], criteria: Criteria, limit: int | None,
     return tuple(scenario for _, _, scenario in placed[:limit])
 
 
-def stratum(scenario: Scenario) -> str:
+def stratum(scenario: Outline) -> str:
     """Return the name of the stratum: region and tier."""
     return f"{scenario.seed.persona.region}:{scenario.seed.challenge_config.challenge_type}"
 
@@ -114,12 +131,12 @@ def _wanted(criteria: Criteria) -> list[tuple[str, tuple[str, ...]]]:
     return [(name, values) for name, values in asked if values]
 
 
-def _admitted(scenarios: Iterable[Scenario], criteria: Criteria) -> list[Scenario]:
+def _admitted(scenarios: Iterable[Outline], criteria: Criteria) -> list[Outline]:
     tests = [(_FACETS[name].value, frozenset(values)) for name, values in _wanted(criteria)]
     return [s for s in scenarios if all(value(s) in admitted for value, admitted in tests)]
 
 
-def _nothing(scenarios: Sequence[Scenario], criteria: Criteria) -> str:
+def _nothing(scenarios: Sequence[Outline], criteria: Criteria) -> str:
     if not scenarios:
         return "no scenario is there"
     asked = " ".join(f"{_FACETS[field].key}={','.join(wanted)}" for field, wanted in _wanted(criteria))

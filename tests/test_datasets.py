@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 
+from ccfw import datasets
 from ccfw.datasets import Dataset, load, scenario_digest
-from ccfw.errors import RequestError
+from ccfw.errors import RequestError, StoreError
 from ccfw.records import Scenario
+from ccfw.selection import outline
 from ccfw.settings import DatasetConfig
 from tests.samples import SEED, STARTER, put, raw_scenario, scenario_of
 
+OTHER = "VN_Kinh_Buddhist_F_18_34__TPL_CUL_FEST_01__TRAP__CTX"
 STARTERS = load(DatasetConfig(name="starter", path=None))
 
 
@@ -119,3 +122,85 @@ def test_more_faults_than_can_be_read_are_counted(tmp_path: Path) -> None:
     assert len(found) == 21
     assert found[0] == f"{path}:1: Blueprint: Field required"
     assert found[-1] == "… and 6 more"
+
+
+# ---- a dataset larger than memory
+
+
+@pytest.fixture
+def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DatasetConfig:
+    """Return a dataset that counts as large and old, with two scenarios."""
+    monkeypatch.setattr(datasets, "_LARGE", 1)
+    monkeypatch.setattr(datasets, "_FRESH_NS", -1)
+    path = tmp_path / "set.jsonl"
+    path.write_text(lines(raw_scenario(), raw_scenario(OTHER)), "utf-8")
+    return DatasetConfig(name="mine", path=str(path))
+
+
+def forget() -> None:
+    """Forget what this process has read, as a second process would not know it."""
+    datasets._remembered.cache_clear()
+
+
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Return a list that grows by the files that are read whole."""
+    seen: list[Path] = []
+    whole = datasets._entries
+
+    def entries(files: tuple[Path, ...]) -> tuple[datasets.Entry, ...]:
+        seen.extend(files)
+        return whole(files)
+
+    monkeypatch.setattr(datasets, "_entries", entries)
+    return seen
+
+
+def test_a_large_dataset_is_read_whole_once(
+    large: DatasetConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, seen = load(large, tmp_path / "kept"), reads(monkeypatch)
+    forget()
+    again = load(large, tmp_path / "kept")
+    assert seen == []
+    assert again == first == load(large)
+    assert again.scenarios == (scenario_of(raw_scenario()), scenario_of(raw_scenario(OTHER)))
+    assert again.outlines == tuple(outline(scenario) for scenario in again.scenarios)
+
+
+def test_a_large_dataset_that_changed_is_read_again(
+    large: DatasetConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, path = load(large, tmp_path / "kept"), Path(str(large.path))
+    path.write_text(lines(raw_scenario(OTHER)), "utf-8")
+    seen = reads(monkeypatch)
+    again = load(large, tmp_path / "kept")
+    assert seen == [path]
+    assert [each.seed.seed_id for each in again.outlines] == [OTHER]
+    assert again.digest != first.digest
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'"other"\n', b"\xff\n"], ids=["empty", "torn", "other", "no-text"])
+def test_outlines_that_were_kept_badly_are_made_again(large: DatasetConfig, tmp_path: Path, damage: bytes) -> None:
+    first = load(large, tmp_path / "kept")
+    (kept,) = (tmp_path / "kept").iterdir()
+    kept.write_bytes(damage)
+    forget()
+    assert load(large, tmp_path / "kept") == first
+
+
+def test_a_file_that_changed_a_moment_ago_is_not_relied_on(
+    large: DatasetConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(datasets, "_FRESH_NS", 3600 * 10**9)
+    load(large, tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_scenario_that_changed_after_the_dataset_was_read_is_not_used(tmp_path: Path) -> None:
+    path = tmp_path / "set.jsonl"
+    path.write_text(lines(raw_scenario(), raw_scenario(OTHER)), "utf-8")
+    found = read(path).by_seed()
+    path.write_text(lines(put(raw_scenario(), "Interaction_Sequence.3.Phase_Label", "Fix it")), "utf-8")
+    with pytest.raises(StoreError) as caught:
+        found[SEED]
+    assert str(caught.value) == f"{path}: changed while it was in use; run the same line again"

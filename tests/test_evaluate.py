@@ -152,7 +152,8 @@ def judged_until(
         ]
         output = Output(tmp_path / "out")
         result = StageResult("evaluate", output.folder)
-        told = _judge_until(context, output, result, bench_of(settings, context.ledger, Judges()), episodes)
+        by_id = {episode.episode_id: episode for episode in episodes}
+        told = _judge_until(context, output, result, bench_of(settings, context.ledger, Judges()), by_id)
     order = list(random_order([episode.episode_id for episode in episodes], settings.seed))
     return told, result, order, Counter(j.episode_id for j in read_records(output.records, Judgement))
 
@@ -268,7 +269,8 @@ def test_a_batch_that_the_budget_does_not_cover_is_not_submitted(
         output, result, provider = Output(tmp_path / "out"), StageResult("evaluate", tmp_path / "out"), Judges()
         bench = bench_of(settings, context.ledger, provider)
         most = evaluate._most(context, bench, [bench.request((scenario, episodes[0], metric)) for metric in Metric])
-        _judge(context, output, result, bench, episodes)
+        by_id = {episode.episode_id: episode for episode in episodes}
+        _judge(context, output, result, bench, by_id, by_id)
     assert most > 6 * 4096 * 2.0 / 1e6
     assert re.fullmatch(r"budget=0\.01: spent 0\.0000, the next call may cost 0\.\d{4} more", str(result.stopped))
     assert (result.done, result.failed, result.status, provider.asked) == (0, 0, "failed", [])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ccfw.records import Region, Scenario, Tier
 from ccfw.seed_id import seed_id
-from ccfw.selection import Criteria, choose, problems, random_order, stratum
+from ccfw.selection import Criteria, Outline, choose, outline, problems, random_order, stratum
 from tests.samples import raw_scenario, scenario_of
 
 Stratum = tuple[Region, Tier]
@@ -26,8 +26,8 @@ def base() -> Scenario:
     return scenario_of(raw_scenario())
 
 
-def made(region: Region = Region.SG, tier: Tier = Tier.STANDARD, /, **changes: Any) -> Scenario:
-    """Return a scenario that differs from the sample in its seed and its template's place; its texts are the same."""
+def made(region: Region = Region.SG, tier: Tier = Tier.STANDARD, /, **changes: Any) -> Outline:
+    """Return the outline of a scenario that differs from the sample in its seed and its template's place."""
     old = base().seed
     persona = old.persona.model_copy(
         update={"region": region} | {k: v for k, v in changes.items() if k in type(old.persona).model_fields}
@@ -56,15 +56,15 @@ def made(region: Region = Region.SG, tier: Tier = Tier.STANDARD, /, **changes: A
     place = template.model_copy(update={k: v for k, v in changes.items() if k in ("domain", "subdomain")})
     filled = base().blueprint.scenario_instantiation.model_copy(update={"parent_template": place})
     blueprint = base().blueprint.model_copy(update={"seed": seed, "scenario_instantiation": filled})
-    return base().model_copy(update={"blueprint": blueprint})
+    return outline(base().model_copy(update={"blueprint": blueprint}))
 
 
 @functools.cache
-def member(region: Region, tier: Tier, n: int) -> Scenario:
+def member(region: Region, tier: Tier, n: int) -> Outline:
     return made(region, tier, identity=f"Community_{n}")
 
 
-def population(sizes: dict[Stratum, int]) -> list[Scenario]:
+def population(sizes: dict[Stratum, int]) -> list[Outline]:
     return [member(*place, n) for place, size in sizes.items() for n in range(size)]
 
 
@@ -72,7 +72,7 @@ def ids(scenarios: Any) -> list[str]:
     return [scenario.seed.seed_id for scenario in scenarios]
 
 
-def order(scenarios: list[Scenario], seed: int, limit: int | None = None) -> list[str]:
+def order(scenarios: list[Outline], seed: int, limit: int | None = None) -> list[str]:
     return ids(choose(scenarios, Criteria(), limit, seed))
 
 

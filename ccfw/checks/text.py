@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _SENTENCE_END = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!\bvs)[.!?]+(?:\s+|$)|\n+")
@@ -25,10 +26,14 @@ want need try plan help recommend suggest advise propose encourage endorse treat
 present provide
 """
 
+_LATELY = 4096
+"""Texts whose words are kept: the same few are held against each other again and again."""
+_PLAIN_QUOTES = str.maketrans("‘’ʼ“”", "'''\"\"")
+
 
 def straighten(text: str) -> str:
     """Return the text with compatibility forms folded and typographic quotes made plain."""
-    return unicodedata.normalize("NFKC", text).translate(str.maketrans("‘’ʼ“”", "'''\"\""))
+    return unicodedata.normalize("NFKC", text).translate(_PLAIN_QUOTES)
 
 
 def tokens(text: str) -> list[str]:
@@ -36,6 +41,7 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(straighten(text).casefold())
 
 
+@lru_cache(maxsize=_LATELY)
 def normalise(text: str) -> str:
     """Return the words joined by single spaces, so that layout and punctuation do not count."""
     return " ".join(tokens(text))
@@ -51,6 +57,7 @@ def sentences(text: str) -> list[str]:
     return [piece.strip() for piece in _SENTENCE_END.split(straighten(text)) if piece.strip()]
 
 
+@lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """Strip the common English endings, so that *serving* meets *serves* and *dishes* meets *dish*."""
     word = word.removesuffix("'s")
@@ -67,4 +74,9 @@ _STOP = frozenset(_FUNCTION_WORDS.split()) | frozenset(map(stem, _PLAIN_VERBS.sp
 
 def content_words(text: str) -> list[str]:
     """Return the stems of the words that carry the meaning, in order."""
-    return [stem(word) for word in tokens(text) if word not in _STOP and stem(word) not in _STOP]
+    return list(_content_words(text))
+
+
+@lru_cache(maxsize=_LATELY)
+def _content_words(text: str) -> tuple[str, ...]:
+    return tuple(stem(word) for word in tokens(text) if word not in _STOP and stem(word) not in _STOP)

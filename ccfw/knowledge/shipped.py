@@ -1,4 +1,4 @@
-"""The vectors that ship with the knowledge: made by ``python -m ccfw.knowledge.shipped``, used while the texts are these.
+"""The vectors that ship with the knowledge: made by ``python -m ccfw.knowledge.shipped``, used for these very texts.
 
 The starter base can then be searched at once; embedding it takes a few minutes.
 """

@@ -154,6 +154,9 @@ class Client:
             self.stop.check()
             most = self._tariff.most(request, self.model.max_output_tokens) if self._tariff else 0.0
             await self.budget.reserve(most)
+            if self.stop.reason is not None:  # asked for while this call waited for money
+                self.budget.settle(most, 0.0)
+                self.stop.check()
             if deadline.when() is None:
                 deadline.reschedule(asyncio.get_running_loop().time() + self.model.deadline_s)
             try:

@@ -5,11 +5,11 @@ Pure.
 
 from __future__ import annotations
 
+import math
 import re
-import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ccfw.records import Episode
@@ -41,26 +41,63 @@ class Audit:
     commonest: tuple[tuple[str, int], ...]
     length_mean: float
     length_sd: float
+    looked_at: int | None = None
+    """Messages that were searched for what is hidden, if only those of a sample were."""
 
 
-def audit(episodes: Sequence[Episode], leaks: int | None) -> Audit:
+def audit(episodes: Iterable[Episode], leaks: int | None) -> Audit:
     """Count what the simulator did in finished episodes."""
-    written = [turn for episode in episodes for turn in episode.turns[1:]]
-    openers = Counter(opener(turn.user) for turn in written)
-    lengths = [len(turn.user) for turn in written]
-    return Audit(
-        episodes=len(episodes),
-        messages=len(written),
-        faults=dict(Counter(fault for turn in written for fault in turn.faults).most_common()),
-        faulty=sum(bool(turn.faults) for turn in written),
-        retries=sum(episode.simulator_retries for episode in episodes),
-        leaks=leaks,
-        endings=dict(Counter(episode.termination_reason.value for episode in episodes).most_common()),
-        openers=len(openers),
-        commonest=tuple(openers.most_common(_TOP)),
-        length_mean=statistics.fmean(lengths) if lengths else 0.0,
-        length_sd=statistics.pstdev(lengths) if lengths else 0.0,
-    )
+    tally = Tally()
+    for episode in episodes:
+        tally.add(episode)
+    return tally.audit(leaks, tally.messages)
+
+
+@dataclass
+class Tally:
+    """An audit in the making: of the episodes it keeps nothing but counts."""
+
+    episodes: int = 0
+    messages: int = 0
+    faults: Counter[str] = field(default_factory=Counter)
+    faulty: int = 0
+    retries: int = 0
+    endings: Counter[str] = field(default_factory=Counter)
+    openers: Counter[str] = field(default_factory=Counter)
+    length: int = 0
+    squares: int = 0
+
+    def add(self, episode: Episode) -> None:
+        """Count one episode."""
+        self.episodes += 1
+        self.retries += episode.simulator_retries
+        self.endings[episode.termination_reason.value] += 1
+        for turn in episode.turns[1:]:
+            self.messages += 1
+            if turn.faults:
+                self.faults.update(turn.faults)
+                self.faulty += 1
+            self.openers[opener(turn.user)] += 1
+            self.length += len(turn.user)
+            self.squares += len(turn.user) ** 2
+
+    def audit(self, leaks: int | None, looked_at: int) -> Audit:
+        """Return the counts, with the leaks that were found in so many messages."""
+        n = self.messages
+        return Audit(
+            episodes=self.episodes,
+            messages=n,
+            faults=dict(self.faults.most_common()),
+            faulty=self.faulty,
+            retries=self.retries,
+            leaks=leaks,
+            endings=dict(self.endings.most_common()),
+            openers=len(self.openers),
+            commonest=tuple(self.openers.most_common(_TOP)),
+            length_mean=self.length / n if n else 0.0,
+            length_sd=math.sqrt(n * self.squares - self.length**2) / n if n else 0.0,
+            looked_at=looked_at if looked_at < n and leaks is not None else None,
+        )
 
 
 def opener(text: str) -> str:
@@ -85,7 +122,8 @@ def markdown(
     for name, a in audits.items():
         common = ", ".join(f"{_cell(word)} {times}" for word, times in a.commonest)
         length = f"{a.length_mean:.0f} ± {a.length_sd:.0f}"
-        leaks = "–" if a.leaks is None else a.leaks
+        leaks = "–" if a.leaks is None else str(a.leaks)
+        leaks += f" of {a.looked_at} searched" if a.looked_at is not None else ""
         cells = (_cell(name), a.messages, _share(a.faulty, a.messages), a.retries, leaks, a.openers, common, length)
         lines.append(f"| {' | '.join(map(str, cells))} |")
     lines += ["", "Faults by check, as a share of the messages:", ""]

@@ -28,7 +28,7 @@ from ccfw.settings import ModelConfig
 from ccfw.stages import evaluate
 from ccfw.stages.batch import run_batch, workers
 from ccfw.stages.context import Context, StageResult
-from ccfw.stages.evaluate import Bench, by_member, judgement_id, tell_unscored
+from ccfw.stages.evaluate import Bench, Held, by_member, judgement_id, tell_unscored
 from ccfw.store import Output, digest, done_ids, fingerprint, read_records, write_atomically
 
 NAME = "attack"
@@ -73,7 +73,7 @@ def run(context: Context) -> StageResult:
     return result
 
 
-def _run_member(context: Context, member: ModelConfig, episodes: list[Episode]) -> StageResult:
+def _run_member(context: Context, member: ModelConfig, episodes: Held) -> StageResult:
     settings = context.settings
     content = parts(context, member)
     output = context.output(NAME, fingerprint(content))
@@ -149,10 +149,10 @@ def member_outcomes(context: Context) -> dict[str, list[AttackOutcome]]:
     return {name: list(read_records(output.records, AttackOutcome)) for name, output in outputs.items()}
 
 
-def _items(context: Context, episodes: list[Episode]) -> list[tuple[str, Item]]:
+def _items(context: Context, episodes: Held) -> list[tuple[str, Item]]:
     settings = context.settings.attack
     scenarios = context.dataset.by_seed()
-    sample = drawn(context, episodes, lambda episode: episode.episode_id, settings.episodes)
+    sample = [episodes[key] for key in drawn(context, episodes, str, settings.episodes)]
     return [
         (outcome_id(attack, episode.episode_id, metric), (attack, scenarios[episode.seed.seed_id], episode, metric))
         for episode in sample

@@ -8,7 +8,7 @@ import logging
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -36,7 +36,7 @@ def run_batch(
     runner: asyncio.Runner,
     output: Output,
     result: StageResult,
-    items: Sequence[tuple[str, T]],
+    items: Collection[tuple[str, T]],
     work: Callable[[T], Awaitable[R]],
     *,
     broken: Callable[[R], str | None],

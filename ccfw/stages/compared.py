@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from ccfw.stages import evaluate, simulate
 from ccfw.stages.context import Context
 from ccfw.stages.evaluate import Bench, Item
 from ccfw.stages.judged import Folder
-from ccfw.store import fingerprint, read_records
+from ccfw.store import StoredRecords, fingerprint, read_records
 
 log = logging.getLogger(__name__)
 _OF_DIALOGUE = frozenset({"simulator_prompts", "gold_prompts"})
@@ -37,8 +37,7 @@ def wordings(context: Context, found: Iterable[Folder]) -> list[Wording]:
     Episodes are the same when the same was said in them, whatever folder they lie in.
     """
     planned = {episode_id(scenario.seed.seed_id, language) for scenario, language in context.planned}
-    own = read_records(evaluate.episodes_output(context).records, Episode)
-    shelf = Shelf(context, {e.episode_id: e for e in own if e.episode_id in planned})
+    shelf = Shelf(context, StoredRecords(evaluate.episodes_output(context).records, Episode, planned))
     folders = list(found)
     return [
         wording
@@ -52,18 +51,20 @@ class Shelf:
     """The job's own episodes, and those of other folders in which the same was said."""
 
     context: Context
-    own: dict[str, Episode]
+    own: Mapping[str, Episode]
     _alike: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def wordings(self, name: str, member: ModelConfig, folders: Sequence[Folder]) -> list[Wording]:
         """Return one member's styles, the job's own first; none when there is but one."""
         content = evaluate.parts(self.context, member)
         own, alike = content["prompts"], _but_for_prompts(content)
+        fitting = [folder for folder in folders if _but_for_prompts(folder.manifest.content) == alike]
+        if len({folder.manifest.fingerprint_of.prompts for folder in fitting}) < 2:
+            return []
         parted: dict[tuple[bool, str, str], dict[Key, int | None]] = {}
-        for folder in folders:
-            if _but_for_prompts(folder.manifest.content) == alike:
-                prompts = folder.manifest.fingerprint_of.prompts
-                parted.setdefault((prompts != own, folder.manifest.style, prompts), {}).update(self._scores(folder))
+        for folder in fitting:
+            prompts = folder.manifest.fingerprint_of.prompts
+            parted.setdefault((prompts != own, folder.manifest.style, prompts), {}).update(self._scores(folder))
         parted = {key: scores for key, scores in parted.items() if scores}
         styles = Counter(style for _, style, _ in parted)
         made = []

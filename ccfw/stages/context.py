@@ -20,9 +20,9 @@ from ccfw.llm.client import Client, Meter
 from ccfw.llm.ledger import Ledger
 from ccfw.llm.limiter import Limiter
 from ccfw.prompts import PromptSet
-from ccfw.records import LanguageMode, Scenario
+from ccfw.records import LanguageMode
 from ccfw.resources import resource
-from ccfw.selection import Criteria, choose, problems
+from ccfw.selection import Criteria, Outline, choose, problems
 from ccfw.settings import ModelConfig, Settings
 from ccfw.stop import Stop
 from ccfw.store import Output
@@ -114,10 +114,10 @@ class Context:
     @cached_property
     def dataset(self) -> Dataset:
         """The scenarios that the job reads."""
-        return load(self.settings.dataset)
+        return load(self.settings.dataset, Path(self.settings.workspace) / ".datasets")
 
     @cached_property
-    def selection(self) -> tuple[Scenario, ...]:
+    def selection(self) -> tuple[Outline, ...]:
         """The scenarios that the job takes; raises ``RequestError`` with every value that no scenario has."""
         settings = self.settings
         criteria = Criteria(
@@ -131,13 +131,13 @@ class Context:
             splits=settings.split,
             ids=settings.ids,
         )
-        found = problems(self.dataset.scenarios, criteria)
+        found = problems(self.dataset.outlines, criteria)
         if found:
             raise RequestError(found)
-        return choose(self.dataset.scenarios, criteria, settings.limit, settings.seed)
+        return choose(self.dataset.outlines, criteria, settings.limit, settings.seed)
 
     @property
-    def planned(self) -> list[tuple[Scenario, LanguageMode]]:
+    def planned(self) -> list[tuple[Outline, LanguageMode]]:
         """The dialogues that the job asks for: scenarios × language modes."""
         return [(scenario, language) for scenario in self.selection for language in self.settings.language.modes]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ from ccfw.settings import ModelConfig, Settings
 from ccfw.stages import simulate
 from ccfw.stages.batch import in_good_order, run_batch, workers
 from ccfw.stages.context import Context, StageResult
-from ccfw.store import Output, done_ids, fingerprint, read_records
+from ccfw.store import Output, StoredRecords, done_ids, fingerprint, read_records
 from ccfw.views import judge_view
 
 if TYPE_CHECKING:
@@ -43,6 +43,10 @@ log = logging.getLogger(__name__)
 
 NAME = "evaluate"
 Item = tuple[Scenario, Episode, Metric]
+Held = Mapping[str, Episode]
+"""Finished episodes by id, in the order of the ids."""
+Due = tuple[str, Metric]
+"""A judgement to make: the id of its episode, and the metric."""
 JOINT = "judge/joint"
 """The prompt of a style that judges all six metrics in one call."""
 PARSER = 1
@@ -73,7 +77,7 @@ def run(context: Context) -> StageResult:
 
 
 def by_member(
-    name: str, context: Context, run_member: Callable[[Context, ModelConfig, list[Episode]], StageResult]
+    name: str, context: Context, run_member: Callable[[Context, ModelConfig, Held], StageResult]
 ) -> StageResult:
     """Run a stage for each member of the judge over the stored episodes and sum up what came of it."""
     episodes = stored_episodes(context)
@@ -87,7 +91,7 @@ def by_member(
     return total
 
 
-def _run_member(context: Context, member: ModelConfig, episodes: list[Episode]) -> StageResult:
+def _run_member(context: Context, member: ModelConfig, episodes: Held) -> StageResult:
     content = parts(context, member)
     output = context.output(NAME, fingerprint(content))
     meter = Meter()
@@ -102,33 +106,59 @@ def _run_member(context: Context, member: ModelConfig, episodes: list[Episode]) 
     with output:
         try:
             if context.settings.precision is None:
-                _judge(context, output, result, bench, episodes)
+                _judge(context, output, result, bench, episodes, episodes)
             else:
                 about["stopped"] = _judge_until(context, output, result, bench, episodes)
-            _count_unscored(result, output, {judgement_id(e, metric) for e in episodes for metric in Metric})
+            _count_unscored(result, output, episodes)
         finally:
             manifest = context.manifest(output, result, content, comparable=comparable(content), **about)
             output.write_manifest(manifest)
     return result
 
 
-def _judge(context: Context, output: Output, result: StageResult, bench: Bench, episodes: list[Episode]) -> None:
-    scenarios = context.dataset.by_seed()
+@dataclass(frozen=True)
+class Docket(Collection[tuple[str, Due]]):
+    """Judgements by their ids; what each is about is looked up when it is due, since memory may not hold it all."""
+
+    bench: Bench
+    episodes: Held
+    scenarios: Mapping[str, Scenario]
+    chosen: Collection[str]
+    """Ids of the episodes that are judged."""
+
+    def __iter__(self) -> Iterator[tuple[str, Due]]:
+        return ((f"{key}{suffix}", (key, metric)) for key in self.chosen for suffix, metric in _SUFFIXES)
+
+    def __len__(self) -> int:
+        return len(self.chosen) * len(_SUFFIXES)
+
+    def __contains__(self, entry: object) -> bool:
+        return any(entry == own for own in self)
+
+    def item(self, due: Due) -> Item:
+        """Return what a judgement is about."""
+        episode = self.episodes[due[0]]
+        return self.scenarios[episode.seed.seed_id], episode, due[1]
+
+    async def judge(self, due: Due) -> Judgement:
+        """Make one judgement."""
+        return await self.bench.judge(self.item(due))
+
+
+def _judge(
+    context: Context, output: Output, result: StageResult, bench: Bench, episodes: Held, chosen: Collection[str]
+) -> None:
     part = StageResult(NAME, output.folder)
-    items = [
-        (judgement_id(episode, metric), (scenarios[episode.seed.seed_id], episode, metric))
-        for episode in episodes
-        for metric in Metric
-    ]
+    docket = Docket(bench, episodes, context.dataset.by_seed(), chosen)
     try:
         if context.settings.batch.name != "none" and context.stop.reason is None:
-            bench = replace(bench, withheld=_prefilled(context, output, bench, items))
+            docket = replace(docket, bench=replace(bench, withheld=_prefilled(context, output, docket)))
         run_batch(
             context.runner,
             output,
             part,
-            items,
-            bench.judge,
+            docket,
+            docket.judge,
             broken=_broken,
             kind=Judgement,
             concurrency=workers(bench.member),
@@ -137,16 +167,16 @@ def _judge(context: Context, output: Output, result: StageResult, bench: Bench, 
     except StoppedError as stopped:  # while a batch was made or waited for; run_batch lets none out
         context.stop.ask(str(stopped))
         part.stopped, part.interrupted = context.stop.reason, context.stop.interrupted
-        part.skipped = len(done_ids(output.records) & {key for key, _ in items})
+        part.skipped = len(done_ids(output.records) & {key for key, _ in docket})
         log.warning("stopped (%s): batches under way go on at the provider; the same line goes on", part.stopped)
     finally:
         result.add(part)
 
 
-def _prefilled(context: Context, output: Output, bench: Bench, items: Sequence[tuple[str, Item]]) -> dict[str, str]:
+def _prefilled(context: Context, output: Output, docket: Docket) -> dict[str, str]:
     """Have provider batches answer the first try of what is not judged yet; return what nobody is to ask now."""
-    have, terms = done_ids(output.records), context.settings.batch
-    requests = [bench.request(item) for key, item in items if key not in have]
+    have, terms, bench = done_ids(output.records), context.settings.batch, docket.bench
+    requests = [bench.request(docket.item(due)) for key, due in docket if key not in have]
     meter = bench.client.meter
     most, before = _most(context, bench, requests) * terms.discount, replace(meter)
     context.runner.run(context.budget.reserve(most))
@@ -185,23 +215,20 @@ def _most(context: Context, bench: Bench, requests: Sequence[ChatRequest]) -> fl
     return sum(tariff.most(request, bench.member.max_output_tokens) for request in missing.values())
 
 
-def _judge_until(
-    context: Context, output: Output, result: StageResult, bench: Bench, episodes: list[Episode]
-) -> dict[str, Any]:
+def _judge_until(context: Context, output: Output, result: StageResult, bench: Bench, episodes: Held) -> dict[str, Any]:
     """Judge in random order until every interval is as narrow as asked, and return where that was.
 
     The rule holds at every look (``ccfw.stats.sequential``), so looking after each batch does not break the level.
     """
     settings = context.settings
-    by_id = {episode.episode_id: episode for episode in episodes}
-    order = random_order(by_id, settings.seed)
+    order = random_order(episodes, settings.seed)
     size, planned = settings.judging.batch, len(order)
     stop = None
     for start in range(0, planned, size):
-        _judge(context, output, result, bench, [by_id[key] for key in order[start : start + size]])
+        _judge(context, output, result, bench, episodes, order[start : start + size])
         if result.stopped:
             break
-        stop = _look(settings, output, [by_id[key] for key in order[: start + size]], planned)
+        stop = _look(settings, output, [episodes[key] for key in order[: start + size]], planned)
         if stop.reached:
             break
     if stop is None:
@@ -224,7 +251,7 @@ def _judge_until(
     }
 
 
-def _look(settings: Settings, output: Output, seen: list[Episode], planned: int) -> StoppedAt:
+def _look(settings: Settings, output: Output, seen: Sequence[Episode], planned: int) -> StoppedAt:
     """Read the intervals of every metric, in each language apart, over the episodes judged so far."""
     import numpy as np
 
@@ -256,8 +283,8 @@ def _broken(judgement: Judgement) -> str | None:
     return failure.detail if failure and failure.kind is FailureKind.INFRASTRUCTURE else None
 
 
-def _count_unscored(result: StageResult, output: Output, wanted: set[str]) -> None:
-    stored = [j for j in read_records(output.records, Judgement) if j.judgement_id in wanted]
+def _count_unscored(result: StageResult, output: Output, episodes: Held) -> None:
+    stored = (j for j in read_records(output.records, Judgement) if j.episode_id in episodes)
     tell_unscored(result, [j.failure for j in stored], "judgements")
 
 
@@ -298,11 +325,14 @@ def judgement_id(episode: Episode, metric: Metric) -> str:
     return f"{episode.episode_id}::{metric.value}"
 
 
-def stored_episodes(context: Context) -> list[Episode]:
+_SUFFIXES = tuple((f"::{metric.value}", metric) for metric in Metric)
+
+
+def stored_episodes(context: Context) -> Held:
     """Return the finished episodes that the job asks for; raise ``RequestError`` when there are none."""
     output = episodes_output(context)
     wanted = {episode_id(scenario.seed.seed_id, language) for scenario, language in context.planned}
-    episodes = [e for e in read_records(output.records, Episode) if e.episode_id in wanted]
+    episodes = StoredRecords(output.records, Episode, wanted)
     if not episodes:
         settings = context.settings
         raise RequestError(
@@ -313,7 +343,7 @@ def stored_episodes(context: Context) -> list[Episode]:
                 "the same line"
             ]
         )
-    return sorted(episodes, key=lambda episode: episode.episode_id)
+    return episodes
 
 
 def episodes_output(context: Context) -> Output:

@@ -57,7 +57,7 @@ def _turns(context: Context) -> Mean:
     if held is not None:
         return held
     planned = context.planned
-    shards = sum(len(scenario.interaction_sequence) for scenario, _ in planned) / max(1, len(planned))
+    shards = sum(scenario.shards for scenario, _ in planned) / max(1, len(planned))
     return Mean(shards * context.settings.estimate.turns_per_shard)
 
 

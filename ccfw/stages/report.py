@@ -20,7 +20,7 @@ from ccfw import attacks
 from ccfw.checks.leakage import said_hidden
 from ccfw.errors import RequestError
 from ccfw.records import Episode, Judgement, LanguageMode, Metric
-from ccfw.report.audit import audit
+from ccfw.report.audit import Tally
 from ccfw.report.audit import markdown as markdown_audit
 from ccfw.report.tables import Row, build_row, comma_separated, markdown, plain, sorted_rows
 from ccfw.report.transcripts import transcript
@@ -28,6 +28,7 @@ from ccfw.report.wordings import Agreement, Wording, agreements, agreements_csv,
 from ccfw.report.wordings import markdown as markdown_wordings
 from ccfw.scoring import combine, episode_scores
 from ccfw.seed_id import episode_id
+from ccfw.selection import random_order
 from ccfw.stages import attack, evaluate, simulate
 from ccfw.stages.compared import wordings
 from ccfw.stages.context import Context, StageResult
@@ -35,6 +36,8 @@ from ccfw.stages.judged import Folder, folders, paid
 from ccfw.store import Output, digest, done_ids, fingerprint, read_records, write_atomically
 
 NAME = "report"
+_LOOKED_AT = 1000
+"""Dialogues that are searched for what is hidden, which takes long: half a millisecond a message."""
 
 
 @dataclass(frozen=True)
@@ -162,20 +165,34 @@ def _write(context: Context, folder: Path, rows: list[Row], own: Judged, compare
 
 def _audit_page(context: Context, own: Judged, compared: Sequence[Wording]) -> str:
     """Write what says how far the job's own numbers can be trusted, in each language apart."""
-    scenarios = context.dataset.by_seed()
     planned = {episode_id(scenario.seed.seed_id, language) for scenario, language in context.planned}
-    held = [e for e in read_records(own.episodes.records, Episode) if e.episode_id in planned]
-    audits = {}
-    for language in context.settings.language.modes:
-        episodes = [episode for episode in held if episode.language_mode is language]
-        written = [(scenarios[e.seed.seed_id], turn.user) for e in episodes for turn in e.turns[1:]]
-        readable = language is LanguageMode.ENGLISH  # what is hidden is written in English
-        leaks = sum(bool(said_hidden(scenario, text)) for scenario, text in written) if readable else None
-        audits[f"{own.label}, {language.value}"] = audit(episodes, leaks)
+    tallies = {language: Tally() for language in context.settings.language.modes}
+    for episode in read_records(own.episodes.records, Episode, planned):
+        tallies[episode.language_mode].add(episode)
+    audits = {
+        f"{own.label}, {language.value}": tally.audit(*_leaks(context, own, language))
+        for language, tally in tallies.items()
+    }
     manifests = [folder.manifest for folder in own.members]
     stops = {manifest.member: manifest.stopped.model_dump() for manifest in manifests if manifest.stopped}
     prompts = markdown_wordings(compared, _agreements(context, compared), context.settings.bootstrap.level)
     return markdown_audit(audits, stops, _attack_rates(context), prompts)
+
+
+def _leaks(context: Context, own: Judged, language: LanguageMode) -> tuple[int | None, int]:
+    """Return how many user messages say something hidden, of how many: all, or those of a sample of the dialogues."""
+    if language is not LanguageMode.ENGLISH:  # what is hidden is written in English
+        return None, 0
+    planned = {episode_id(scenario.seed.seed_id, language) for scenario in context.selection}
+    held = planned & done_ids(own.episodes.records)
+    sample = frozenset(random_order(held, context.settings.seed)[:_LOOKED_AT])
+    scenarios = context.dataset.by_seed()
+    said = [
+        bool(said_hidden(scenarios[episode.seed.seed_id], turn.user))
+        for episode in read_records(own.episodes.records, Episode, sample)
+        for turn in episode.turns[1:]
+    ]
+    return sum(said), len(said)
 
 
 def _agreements(context: Context, compared: Sequence[Wording]) -> list[Agreement]:
@@ -208,10 +225,11 @@ def _attack_rates(context: Context) -> list[tuple[str, str]]:
 def _transcripts(context: Context, folder: Path, own: Judged) -> list[Path]:
     planned = [episode_id(scenario.seed.seed_id, language) for scenario, language in context.planned]
     first = planned[: context.settings.report.transcripts]
-    episodes = {e.episode_id: e for e in read_records(own.episodes.records, Episode) if e.episode_id in first}
+    episodes = {e.episode_id: e for e in read_records(own.episodes.records, Episode, first)}
+    wanted = {f"{key}::{metric.value}" for key in first for metric in Metric}
     judgements: dict[str, list[Judgement]] = {}
     for member in own.members:
-        for judgement in read_records(member.output.records, Judgement):
+        for judgement in read_records(member.output.records, Judgement, wanted):
             judgements.setdefault(judgement.episode_id, []).append(judgement)
     paths = []
     for number, key in enumerate(first, 1):

@@ -15,13 +15,13 @@ import numpy as np
 
 from ccfw.errors import RequestError
 from ccfw.frames import write_parquet
+from ccfw.read_universe import read_universe
 from ccfw.records import Region
 from ccfw.resources import resource
 from ccfw.seeds import TIERS, Allocation, Shares, allocate, names
 from ccfw.stages.context import Context, StageResult
 from ccfw.store import Output, digest, fingerprint, write_atomically
 from ccfw.universe import Universe
-from ccfw.universe_files import read_universe
 
 NAME = "seeds"
 VERSION = 1

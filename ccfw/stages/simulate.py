@@ -79,17 +79,23 @@ def run(context: Context) -> StageResult:
         assistant_prompts=context.prompts(settings.model),
         simulator_prompts=context.prompts(settings.simulator),
     )
+    scenarios = context.dataset.by_seed()
+
+    async def hold(item: tuple[str, LanguageMode, int]) -> Episode:
+        seed_id, language, attempt = item
+        return await cast.hold((scenarios[seed_id], language, attempt))
+
     with output:
         attempts = _attempts(output)
-        planned = [(episode_id(s.seed.seed_id, language), s, language) for s, language in context.planned]
-        items = [(key, (scenario, language, attempts.get(key, 0))) for key, scenario, language in planned]
+        planned = [(episode_id(s.seed.seed_id, language), s.seed.seed_id, language) for s, language in context.planned]
+        items = [(key, (seed_id, language, attempts.get(key, 0))) for key, seed_id, language in planned]
         try:
             run_batch(
                 context.runner,
                 output,
                 result,
                 items,
-                cast.hold,
+                hold,
                 broken=_broken,
                 kind=Episode,
                 concurrency=workers(settings.model),
@@ -108,7 +114,7 @@ def plan(context: Context) -> tuple[int, int]:
     for scenario, language in context.planned:
         if episode_id(scenario.seed.seed_id, language) in have:
             continue
-        shards = len(scenario.interaction_sequence)
+        shards = scenario.shards
         least += 2 * min(shards, caps.turns_per_episode)
         most += (1 + tries) * min(shards * caps.turns_per_shard, caps.turns_per_episode)
     return least, most

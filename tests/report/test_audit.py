@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ccfw.records import Episode, Scenario, TerminationReason, Turn
-from ccfw.report.audit import Audit, audit, markdown, opener
+from ccfw.report.audit import Audit, Tally, audit, markdown, opener
 from tests.samples import episode_of, turn
 
 HEADINGS = [
@@ -193,3 +193,17 @@ def test_no_opener_breaks_the_table_or_the_page(scenario: Scenario, message: str
     row = page({"M": found}).split("\n")[6]
     assert row == f"| M | 1 | 0 (0%) | 0 | 0 | 1 | {cell} | {len(message)} ± 0 |"
     assert row.replace("\\|", "").count("|") == 9
+
+
+@pytest.mark.parametrize(
+    ("leaks", "searched", "cell"),
+    [
+        pytest.param(3, 20, "3", id="all-messages"),
+        pytest.param(3, 10, "3 of 10 searched", id="those-of-a-sample"),
+        pytest.param(None, 0, "–", id="none-can-be-read"),
+    ],
+)
+def test_what_was_not_searched_is_not_counted_as_free_of_leaks(leaks: int | None, searched: int, cell: str) -> None:
+    page = markdown({"A": Tally(messages=20).audit(leaks, searched)}, {}, [], [])
+    (row,) = [line for line in page.splitlines() if line.startswith("| A |")]
+    assert row.split(" | ")[4] == cell
