@@ -133,15 +133,24 @@ class Client:
         """Try until a reply comes, or tries or deadline run out; the clock starts with the first sending."""
         try:
             async with asyncio.timeout(None) as deadline:
-                async for attempt in stamina.retry_context(
-                    on=self._patience(), attempts=self.model.attempts, timeout=None
-                ):
-                    with attempt:
-                        return await self._once(request, deadline)
+                try:
+                    return await self._once(request, deadline)  # nearly every call: setting up retries costs more
+                except ProviderError as error:
+                    return await self._tried_again(request, deadline, error)
         except TimeoutError:
             raise ProviderError(
                 f"{self.model.name}: no reply within the deadline of {self.model.deadline_s:g} s", transient=False
             ) from None
+
+    async def _tried_again(self, request: ChatRequest, deadline: asyncio.Timeout, first: ProviderError) -> ChatReply:
+        """Go on after a first try that failed, which counts as one of the tries."""
+        failed: ProviderError | None = first
+        async for attempt in stamina.retry_context(on=self._patience(), attempts=self.model.attempts, timeout=None):
+            with attempt:
+                if failed is not None:
+                    error, failed = failed, None
+                    raise error
+                return await self._once(request, deadline)
         raise AssertionError("stamina's last attempt raises")
 
     async def _once(self, request: ChatRequest, deadline: asyncio.Timeout) -> ChatReply:
@@ -152,7 +161,7 @@ class Client:
             if self.ledger.full:
                 self.stop.ask(f"{self.ledger.path.parent}: less than {LEAST_FREE >> 20} MB of disk are left")
             self.stop.check()
-            most = self._tariff.most(request, self.model.max_output_tokens) if self._tariff else 0.0
+            most = self._most(request) if self.budget.usd is not None else 0.0
             await self.budget.reserve(most)
             if self.stop.reason is not None:  # asked for while this call waited for money
                 self.budget.settle(most, 0.0)
@@ -170,20 +179,20 @@ class Client:
             async with asyncio.timeout(self.model.timeout_s):
                 reply = await transport.complete(request)
         except TimeoutError:
-            self._lose(most)
+            self._lose(request)
             raise ProviderError(
                 f"{self.model.name}: no reply within {self.model.timeout_s:g} s", transient=True
             ) from None
         except ProviderError as error:
             if error.maybe_paid:
-                self._lose(most)
+                self._lose(request)
             else:
                 cost = 0.0
             if error.hopeless:
                 self._hopeless.append(error)
             raise
         except asyncio.CancelledError:
-            self._lose(most)
+            self._lose(request)
             raise
         else:
             cost = most if reply.cost is None else reply.cost
@@ -213,9 +222,13 @@ class Client:
 
         return pause
 
-    def _lose(self, most: float) -> None:
+    def _lose(self, request: ChatRequest) -> None:
         self.meter.lost += 1
-        self.meter.lost_cost += most
+        self.meter.lost_cost += self._most(request)
+
+    def _most(self, request: ChatRequest) -> float:
+        """Return what a request can cost at most; 0 where the price is unknown, which no budget admits."""
+        return self._tariff.most(request, self.model.max_output_tokens) if self._tariff else 0.0
 
     def _transport(self) -> ChatClient:
         if self.transport is None:
