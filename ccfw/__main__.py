@@ -27,6 +27,7 @@ from ccfw.errors import CcfwError, RequestError
 from ccfw.outcome import ENDED, Outcome, io_error, of_error, say, worst
 from ccfw.request import Request, check, to_settings
 from ccfw.resources import resource
+from ccfw.stop import take_early_signals
 
 log = logging.getLogger("ccfw")
 _NO_READER = 128 + 13
@@ -36,13 +37,11 @@ _NO_READER = 128 + 13
 def main() -> None:
     """Run the command and exit with the worst code of its jobs."""
     gc.set_threshold(50_000, 20, 100)  # a run holds many records and few cycles: looking for them often costs a sixth
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whatever asks for an end, it comes about as by Ctrl-C
+    for each in (signal.SIGINT, signal.SIGTERM):  # as long as nothing is under way; a job then ends in good order
+        signal.signal(each, signal.SIG_DFL)
     try:
         code = _run(sys.argv[1:])
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        say(CcfwError("interrupted"))
-        code = CcfwError.exit_code
     except BrokenPipeError:
         _leave()
     sys.exit(code)
@@ -55,6 +54,7 @@ def _run(command_line: Sequence[str]) -> int:
         _set_up(arguments)
         if _runs_jobs(arguments):
             check(Request(tuple(arguments.overrides), _own_options(arguments), arguments.multirun))
+        take_early_signals()
         _hydra_main()
     except CcfwError as error:
         say(error)

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from ccfw.errors import CcfwError, RequestError
+from ccfw.errors import CcfwError, RequestError, StoppedError
 from ccfw.estimate import total
 from ccfw.llm import batch, local, prices, transports
 from ccfw.outcome import Outcome, io_error, of_error, say
@@ -29,8 +29,9 @@ def run_job(settings: Settings, overrides: Sequence[str] = ()) -> Outcome:
     results: list[StageResult] = []
     try:
         _run(settings, results)
-    except KeyboardInterrupt:
-        log.warning("interrupted; the same line goes on")
+    except StoppedError as stopped:  # between the stages, or while one of them only computed
+        if not any(result.interrupted for result in results):  # else the stage has said so
+            log.warning("stopped (%s); the same line goes on", stopped)
         outcome = _outcome(settings, results, interrupted=True)
     except BrokenPipeError:
         raise  # whoever read stdout has gone
@@ -45,15 +46,19 @@ def run_job(settings: Settings, overrides: Sequence[str] = ()) -> Outcome:
 def _run(settings: Settings, results: list[StageResult]) -> None:
     if not settings.dry_run:
         check_prerequisites(settings)
-    with asyncio.Runner() as runner, closing(Context(settings, runner)) as context:
-        if settings.dry_run:
-            _dry_run(context)
-            return
+    with (
+        asyncio.Runner() as runner,
+        closing(Context(settings, runner)) as context,
+        context.stop.on_signals(),
+    ):
+        context.stop.check()
         try:
-            _run_stages(context, results)
+            _dry_run(context) if settings.dry_run else _run_stages(context, results)
         finally:
             _close_clients(runner)
             local.stop()
+        if context.stop.interrupted:  # so that a sweep begins no other job
+            context.stop.check()
 
 
 def _outcome(settings: Settings, results: Sequence[StageResult], *, interrupted: bool = False) -> Outcome:
@@ -142,6 +147,8 @@ def check_selection(settings: Settings) -> None:
 
 def _run_stages(context: Context, results: list[StageResult]) -> None:
     for name in context.settings.stage.runs:
+        if context.stop.interrupted:
+            context.stop.check()
         result: StageResult = stage(name).run(context)
         print(result.line(), flush=True)
         results.append(result)

@@ -17,6 +17,26 @@ GRACE_S = 5.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
+_early: list[str] = []
+"""The signal that came before a job was there to take it."""
+
+
+def take_early_signals() -> None:
+    """Keep a signal for the next job, so that none lands in the middle of a library; a second ends the process."""
+
+    def first(number: int, _: FrameType | None) -> None:
+        _default()
+        _early.append(signal.Signals(number).name)
+
+    for each in _SIGNALS:
+        signal.signal(each, first)
+
+
+def _default() -> None:
+    for each in _SIGNALS:
+        signal.signal(each, signal.SIG_DFL)
+
+
 @dataclass
 class Stop:
     """Whether the job is to stop, and why; the first reason stays."""
@@ -50,19 +70,23 @@ class Stop:
 
     @contextmanager
     def on_signals(self) -> Iterator[None]:
-        """Let the first Ctrl-C or SIGTERM ask for the stop, and the second end the process at once."""
+        """Let the first Ctrl-C or SIGTERM ask for the stop, and the second end the process at once.
+
+        After an interruption the next signal is the system's own, also when this is left.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
 
         def first(number: int, _: FrameType | None) -> None:
-            for each in _SIGNALS:
-                signal.signal(each, signal.SIG_DFL)
+            _default()
             self.ask(signal.Signals(number).name, interrupted=True)
 
         before = {each: signal.signal(each, first) for each in _SIGNALS}
+        if _early:
+            self.ask(_early[0], interrupted=True)
         try:
             yield
         finally:
             for each, handler in before.items():
-                signal.signal(each, handler)
+                signal.signal(each, signal.SIG_DFL if self.interrupted else handler)

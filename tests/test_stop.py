@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from ccfw.records import Judgement, Metric
 from ccfw.stages import batch
 from ccfw.stages.batch import in_good_order, run_batch
 from ccfw.stages.context import StageResult
-from ccfw.stop import Stop
+from ccfw.stop import Stop, take_early_signals
 from ccfw.store import Output, read_records
 from tests.samples import judgement_of
 
@@ -74,15 +74,37 @@ def test_whoever_stops_watching_leaves_nothing_behind() -> None:
     assert run(leave()) == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_signal_asks_and_the_second_is_the_systems(number: signal.Signals) -> None:
+@pytest.fixture
+def handlers() -> Iterator[tuple[signal.Signals, ...]]:
+    """Put the handlers back that the runner had."""
     before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    yield tuple(before)
+    for each, handler in before.items():
+        signal.signal(each, handler)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_asks_and_the_second_is_the_systems(
+    number: signal.Signals, handlers: tuple[signal.Signals, ...]
+) -> None:
     stop = Stop()
     with stop.on_signals():
         os.kill(os.getpid(), number)
         assert (stop.reason, stop.interrupted) == (number.name, True)
-        assert {signal.getsignal(each) for each in before} == {signal.SIG_DFL}
-    assert {each: signal.getsignal(each) for each in before} == before
+        assert {signal.getsignal(each) for each in handlers} == {signal.SIG_DFL}
+    assert {signal.getsignal(each) for each in handlers} == {signal.SIG_DFL}
+
+
+def test_a_signal_before_the_first_job_stops_it_where_it_begins(
+    handlers: tuple[signal.Signals, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ccfw.stop._early", [])
+    take_early_signals()
+    os.kill(os.getpid(), signal.SIGTERM)
+    assert {signal.getsignal(each) for each in handlers} == {signal.SIG_DFL}
+    stop = Stop()
+    with stop.on_signals():
+        assert (stop.reason, stop.interrupted) == ("SIGTERM", True)
 
 
 def test_without_a_signal_handlers_are_as_they_were() -> None:
@@ -342,6 +364,7 @@ def test_what_breaks_the_batch_is_raised_and_what_others_had_in_flight_is_kept(t
     assert stored(tmp_path) == ["a", "c"]
 
 
+@pytest.mark.usefixtures("handlers")
 def test_a_signal_ends_the_batch_after_the_calls_in_flight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "GRACE_S", 0.02)
 

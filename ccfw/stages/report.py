@@ -89,6 +89,12 @@ def plan(_context: Context) -> tuple[int, int]:
     return 0, 0
 
 
+def _unless_interrupted(context: Context) -> None:
+    """Raise ``StoppedError`` once somebody asked to stop; a budget that is spent is no reason not to report."""
+    if context.stop.interrupted:
+        context.stop.check()
+
+
 def judged_models(context: Context, evaluated: Sequence[Folder]) -> dict[str, Judged]:
     """Return every assistant that was judged as the job asks, by the fingerprint of its episodes."""
     wanted = [
@@ -118,6 +124,7 @@ def _rows(context: Context, judged: Judged) -> list[Row]:
     held = done_ids(judged.episodes.records)
     rows = []
     for language in settings.language.modes:
+        _unless_interrupted(context)
         wanted = sorted(episode_id(s.seed.seed_id, language) for s in context.selection)
         if not held.intersection(wanted):
             continue
@@ -168,6 +175,7 @@ def _audit_page(context: Context, own: Judged, compared: Sequence[Wording]) -> s
     planned = {episode_id(scenario.seed.seed_id, language) for scenario, language in context.planned}
     tallies = {language: Tally() for language in context.settings.language.modes}
     for episode in read_records(own.episodes.records, Episode, planned):
+        _unless_interrupted(context)
         tallies[episode.language_mode].add(episode)
     audits = {
         f"{own.label}, {language.value}": tally.audit(*_leaks(context, own, language))

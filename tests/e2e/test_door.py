@@ -113,7 +113,7 @@ def test_a_job_is_ended_while_it_reports_and_keeps_what_it_has(tmp_path: Path) -
         out, err = process.communicate(timeout=60)
     assert [line.split()[1:3] for line in said] == [["stage=simulate", "status=ok"], ["stage=evaluate", "status=ok"]]
     assert (process.returncode, out) == (1, "")
-    assert err[len("00:00:00 ") :] == "WARNING interrupted; the same line goes on\n"
+    assert err[len("00:00:00 ") :] == "WARNING stopped (SIGTERM); the same line goes on\n"
     assert len(list(tmp_path.glob("workspace/starter/*/*/manifest.json"))) == 2
 
 
