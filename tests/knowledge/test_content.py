@@ -15,7 +15,9 @@ from ccfw.records import Region
 from ccfw.resources import resource
 from ccfw.universe import Universe
 
-GENERIC = re.compile(r"\b(disrespect\w*|being rude|offend\w* elders|being impolite|cultural sensitivit\w*)\b", re.I)
+GENERIC = re.compile(
+    r"\b(disrespect\w*|being rude|offend\w* elders|being impolite|cultural sensitivit\w*)\b", re.IGNORECASE
+)
 OUTSIDE = re.compile(r"\b(session|helper|workplace tool)\b", re.IGNORECASE)
 
 
