@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ccfw.errors import StoreError
 
@@ -32,3 +32,44 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> Any:
         return pd.read_parquet(path, columns=list(columns) if columns is not None else None)
     except (OSError, ValueError) as error:
         raise StoreError(f"{path}: not a Parquet table: {' '.join(str(error).split())[:300]}") from None
+
+
+ColumnType = Literal["text", "texts", "terms", "number", "bytes"]
+
+
+def write_table(path: Path, columns: Mapping[str, Sequence[Any]], types: Mapping[str, ColumnType]) -> None:
+    """Write columns with the types that they are said to have, whatever the rows hold, even none.
+
+    The same rows make the same bytes. It is on the device when this returns.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    terms = pa.list_(pa.struct([("term", pa.string()), ("native", pa.string())]))
+    kinds = {"text": pa.string(), "texts": pa.list_(pa.string()), "terms": terms}
+    kinds |= {"number": pa.uint64(), "bytes": pa.binary()}
+    arrays = {name: pa.array(columns[name], type=kinds[kind]) for name, kind in types.items()}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with part.open("wb") as file:
+        pq.write_table(pa.table(arrays), file, compression="zstd")
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+
+
+def read_table(path: Path, columns: Sequence[str] | None = None) -> dict[str, list[Any]]:
+    """Read columns as lists; raise ``StoreError`` when the file is no table, or has no such columns."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with path.open("rb") as file:
+            table = pq.read_table(file, columns=list(columns) if columns is not None else None)
+    except (OSError, pa.ArrowException) as error:
+        raise StoreError(f"{path}: not a Parquet table: {' '.join(str(error).split())[:300]}") from None
+    missing = [name for name in columns or () if name not in table.column_names]
+    if missing:
+        raise StoreError(f"{path}: lacks the columns {', '.join(missing)}")
+    found: dict[str, list[Any]] = table.to_pydict()
+    return found

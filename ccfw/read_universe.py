@@ -20,9 +20,10 @@ M = TypeVar("M", bound=BaseModel)
 @lru_cache(maxsize=4)
 def read_universe(folder: Path) -> Universe:
     """Read a universe; raise ``StoreError`` with file and reason for what does not fit."""
-    domains = _read(folder / "domains.yaml", Domains).domains
-    crossed = _read(folder / "personas.yaml", Personas)
-    found = {each.region: each for each in (_read(p, RegionIdentities) for p in yaml_files(folder / "identities"))}
+    domains = yaml_record(folder / "domains.yaml", Domains).domains
+    crossed = yaml_record(folder / "personas.yaml", Personas)
+    listed = [yaml_record(path, RegionIdentities) for path in yaml_files(folder / "identities")]
+    found = {each.region: each for each in listed}
     regions = tuple(found[region] for region in Region if region in found)
     return Universe(
         regions=regions,
@@ -30,7 +31,7 @@ def read_universe(folder: Path) -> Universe:
         personas=tuple(_personas(regions, crossed)),
         templates=_templates(folder / "templates", domains),
         secondary={region: each.secondary for region, each in crossed.regions.items()},
-        culture_words=_read(folder / "culture_words.yaml", CultureWords).all,
+        culture_words=yaml_record(folder / "culture_words.yaml", CultureWords).all,
     )
 
 
@@ -70,7 +71,8 @@ def yaml_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.yaml"))
 
 
-def _read(path: Path, kind: type[M]) -> M:
+def yaml_record(path: Path, kind: type[M]) -> M:
+    """Read one record; raise ``StoreError`` with file and every fault."""
     return _fitted(_parsed(path), kind, path)
 
 

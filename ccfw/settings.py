@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from ccfw.records import LanguageMode, Metric, SimulationMode, Tier
+from ccfw.records import LanguageMode, Metric, Region, SimulationMode, Tier
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_]+$")]
 Place = Annotated[str, StringConstraints(min_length=1)]
@@ -48,7 +48,7 @@ class StageConfig(Node):
 
     name: Name
     summary: str
-    runs: Annotated[tuple[Literal["seeds", "simulate", "evaluate", "attack", "report"], ...], Field(min_length=1)]
+    runs: Annotated[tuple[Literal["kb", "seeds", "simulate", "evaluate", "attack", "report"], ...], Field(min_length=1)]
 
 
 class Accepts(Node):
@@ -303,6 +303,48 @@ class RetrieverConfig(Node):
     """What a passage that names the persona's identity is raised by, in the same measure."""
 
 
+class KbLists(Node):
+    """Files of titles, as PetScan exports them, that the rules need not know."""
+
+    regions: dict[Region, Values]
+    tags: dict[str, Values]
+    identities: dict[str, Values]
+    """By region and code, as ``MY/Malay_Muslim``."""
+
+
+class KbBuild(Node):
+    """How passages are made of an encyclopaedia's dumps (``ccfw.knowledge.building``)."""
+
+    lists: KbLists
+    redirects: Literal["follow", "drop"]
+    """Whether a listed title that is a redirect stands for its target; as pages redirects always go."""
+    words: PositiveInt
+    """In a full passage, in languages with blanks between words."""
+    characters: PositiveInt
+    """In a full passage, in languages without."""
+    least: Annotated[float, Field(ge=0, le=1)]
+    """Share of a full passage below which a section is left out; a lead never is."""
+    need_topic: bool
+    """Whether a passage must be about something that the rules have a tag for."""
+    near_duplicate: Annotated[float, Field(gt=0, le=1)]
+    rare_share: Annotated[float, Field(ge=0, le=1)]
+    """Niche terms are in at most this share of the articles …"""
+    rare_articles: PositiveInt
+    """… or in so many, whichever is more."""
+    terms: Annotated[int, Field(ge=0)]
+    """Niche terms of a passage, at most."""
+    licence: Annotated[str, StringConstraints(min_length=1)]
+
+
+class KbConfig(Node):
+    """Which passages blueprints are grounded in."""
+
+    name: Name
+    dumps: Values
+    """MediaWiki dumps; none: the passages that ship."""
+    build: KbBuild | None
+
+
 class Assumed(Node):
     """What a call is taken for until enough of its kind are in the ledger."""
 
@@ -341,6 +383,7 @@ class Settings(Node):
     attack: AttackConfig
     report: ReportConfig
     seeds: SeedsConfig
+    kb: KbConfig
     retriever: RetrieverConfig
     estimate: EstimateConfig
     bootstrap: BootstrapConfig

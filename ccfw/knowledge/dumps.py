@@ -57,8 +57,8 @@ class Dump:
         """Bytes of the file read so far, compressed as they are."""
         return self._raw.tell()
 
-    def pages(self, skip: int = 0) -> Iterator[Page]:
-        """Yield the whole pages after the first ``skip``; then ``end`` is set.
+    def pages(self) -> Iterator[Page]:
+        """Yield the whole pages; then ``end`` is set.
 
         Raises ``StoreError`` for what is no dump, or holds a DOCTYPE.
         """
@@ -70,11 +70,9 @@ class Dump:
             status, reason = self._step(parser)
             while found:
                 count += 1
-                page = found.popleft()
-                if count > skip:
-                    yield page
+                yield found.popleft()
         if not self._reader.root:
-            raise StoreError(f"{self.path}: not a MediaWiki dump: {reason or 'no XML in it'}")
+            raise StoreError(f"{self.path}: not a MediaWiki dump: {reason if self.size else 'it is empty'}")
         self.end = End(status, count, reason)
 
     def _parser(self) -> tuple[expat.XMLParserType, deque[Page]]:

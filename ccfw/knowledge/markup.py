@@ -18,6 +18,9 @@ _MOST = 20_000
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
 _BREAK = re.compile(r"<(?:br|p|li|div|blockquote|poem|tr)\b[^<>]{0,200}>", re.IGNORECASE)
 _HEADING = re.compile(r"^(={1,6})[ \t]*(\S[^\n]*?)[ \t]*=+[ \t]*$", re.MULTILINE)
+_ADDRESS = r"(?:https?:|ftp:|mailto:|//)"
+_LABELLED = re.compile(rf"(?<!\[)\[{_ADDRESS}[^\s\[\]]{{0,2000}}+[^\S\n]*([^\[\]\n]{{0,500}})\]")
+_OPEN_ADDRESS = re.compile(rf"\[(?={_ADDRESS})")
 _TABLE = re.compile(r"^[ \t:*#]*(\{\||\|\}(?!\}))", re.MULTILINE)
 _CONVERSION = re.compile(r"-\{([^{}]{0,2000})\}-")
 _VARIANTS = ("zh-hans", "zh-cn", "zh-sg", "zh")
@@ -63,6 +66,11 @@ def without_elements(text: str, names: Collection[str]) -> str:
 def without_tags(text: str) -> str:
     """Take out what is left of tags, and keep what stands between them."""
     return _TAG.sub("", _BREAK.sub("\n", text))
+
+
+def without_addresses(text: str) -> str:
+    """Put the label in the place of a link to an address; of one that is not closed the bracket alone goes."""
+    return _OPEN_ADDRESS.sub("", _LABELLED.sub(r"\1", text))
 
 
 def without_tables(text: str) -> tuple[str, int]:

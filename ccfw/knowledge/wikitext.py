@@ -24,12 +24,12 @@ LEAD = ""
 _LONGEST = 1_000_000
 """Characters of an article; the longest of the English Wikipedia has about half."""
 _LONGEST_SECTION = 150_000
+_LONGEST_TERM = 60
 _QUOTES = re.compile(r"'{2,}")
-_MARKED = re.compile("\ue000([^\ue000\n]{2,60})\ue000")
 _MARKS = str.maketrans("", "", "\ue000")
 _INTERWIKI = re.compile(r"^\s*(simple|[a-z]{2,3}(?:-[a-z]{2,10}){0,2})\s*:(.+)$")
 _ANY_LINK = re.compile(r"\[\[\s*([^\[\]|{}\n:]{1,40}?)\s*:\s*([^\[\]|{}\n]{1,250})")
-_TEMPLATE = re.compile(r"\{\{\s*([^{}|\n<>#\[\]]{1,80}?)\s*(?=[|}\n])")
+_TEMPLATE = re.compile(r"(?<!\{)\{\{\s*([^{}|\n<>#\[\]]{1,80}?)\s*(?=[|}\n])")
 Argument = int | str
 
 
@@ -162,12 +162,12 @@ def _unlinked(heading: str) -> str:
 def _section(path: tuple[str, ...], source: str, names: Names, rules: Markup) -> tuple[Section, int]:
     source, open_tables = markup.without_tables(markup.converted(source))
     cut = int(len(source) > _LONGEST_SECTION)
-    source, unmatched = markup.balanced(markup.without_tags(source[:_LONGEST_SECTION]))
+    source, unmatched = markup.balanced(markup.without_addresses(markup.without_tags(source[:_LONGEST_SECTION])))
     found = _Found()
     text = _rendered(_QUOTES.sub(_italics, source), names, rules, found)
-    found.marked += [match[1].strip() for match in _MARKED.finditer(text)]
+    found.marked += [piece.strip() for line in text.splitlines() for piece in line.split("\ue000")[1:-1:2]]
     text = markup.tidied(text.translate(_MARKS))
-    marked = tuple(dict.fromkeys(each for each in found.marked if each))
+    marked = tuple(dict.fromkeys(each for each in found.marked if 0 < len(each) <= _LONGEST_TERM))
     links = tuple(dict.fromkeys(each.translate(_MARKS) for each in found.links))
     return Section(path, text, marked, links), open_tables + cut + unmatched
 
@@ -241,7 +241,7 @@ def _kept(node: Template, names: Names, rules: Markup, found: _Found) -> str:
 
 def _put_together(texts: list[str], name: str, brackets: bool, found: _Found) -> str:
     if name.startswith(("lang", "nihongo", "transl", "zh", "korean")):
-        found.marked += [each for each in texts if len(each) <= 60]
+        found.marked += texts
     if not brackets:
         return ", ".join(texts)
     head, *rest = texts or [""]

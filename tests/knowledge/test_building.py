@@ -147,7 +147,7 @@ def test_terms_that_are_rare_in_the_corpus_are_kept(tmp_path: Path) -> None:
     rare = "with Nyonya Buah Keluak inside"
     pages = [
         article(f"Dish{number}", "Malaysian cuisine").replace(
-            "is", f"is from Penang, {rare if number < 2 else ''} and", 1
+            "''' is", f" is from Penang, {rare if number < 2 else ''} and"
         )
         for number in range(9)
     ]

@@ -1,0 +1,145 @@
+"""``stage=kb kb=wikipedia`` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.kb import MOST_MB, build, write_dump
+from ccfw.knowledge.building import read_passages
+from tests.e2e.running import Run, ccfw
+from tests.knowledge.test_building import PAGES, english
+from tests.knowledge.test_dumps import SHARED
+
+
+def run(folder: Path, *dumps: Path, more: tuple[str, ...] = ()) -> Run:
+    listed = ",".join(map(str, dumps))
+    return ccfw(folder, "stage=kb", "kb=wikipedia", f"kb.dumps=[{listed}]", *more)
+
+
+def manifest(done: Run) -> dict[str, Any]:
+    content = json.loads((done.folder / done.closings["kb"]["out"] / "manifest.json").read_text("utf-8"))
+    assert isinstance(content, dict)
+    return content
+
+
+def files(done: Run) -> dict[str, bytes]:
+    folder = done.folder / done.closings["kb"]["out"] / "passages"
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_dump_becomes_passages_once(tmp_path: Path) -> None:
+    dump = english(tmp_path, *PAGES)
+    first = run(tmp_path, dump)
+    assert (first.code, first.err) == (0, "")
+    closing = first.closings["kb"]
+    assert (closing["status"], closing["done"], closing["calls"]) == ("ok", 4, 0)
+    told = manifest(first)
+    assert {region: count for region, count in told["passages"].items() if count} == {"MY": 3, "SG": 1}
+    assert (told["dumps"][0]["pages"], told["dumps"][0]["status"]) == (len(PAGES), "whole")
+    assert sorted(path.name for path in (tmp_path / closing["out"]).iterdir() if path.name[0] != ".") == [
+        "manifest.json",
+        "passages",
+    ]
+    again = run(tmp_path, dump)
+    assert (again.closings["kb"]["done"], again.closings["kb"]["skipped"]) == (0, 4)
+    assert again.closings["kb"]["out"] == closing["out"]
+
+
+def test_a_changed_dump_or_setting_is_another_knowledge_base(tmp_path: Path) -> None:
+    dump = english(tmp_path, *PAGES)
+    out = run(tmp_path, dump).closings["kb"]["out"]
+    assert run(tmp_path, dump, more=("kb.build.words=90",)).closings["kb"]["out"] != out
+    english(tmp_path, *PAGES[:5])
+    assert run(tmp_path, dump).closings["kb"]["out"] != out
+
+
+def test_a_list_of_titles_is_read(tmp_path: Path) -> None:
+    dump = english(tmp_path, *PAGES)
+    (tmp_path / "brunei.tsv").write_text("number\ttitle\tnamespace\n1\tGold\t\n", "utf-8")
+    done = run(tmp_path, dump, more=("kb.build.lists.regions={BN:[brunei.tsv]}", "kb.build.need_topic=false"))
+    assert manifest(done)["passages"]["BN"] == 1
+
+
+def test_a_truncated_dump_is_said_to_be_one(tmp_path: Path) -> None:
+    dump = english(tmp_path, *PAGES)
+    dump.write_text(dump.read_text("utf-8")[:-100], "utf-8")
+    done = run(tmp_path, dump)
+    assert done.code == 0
+    assert f"enwiki.xml: truncated after {len(PAGES) - 1} whole pages: the XML ends before </mediawiki>" in done.err
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (
+            ("kb.dumps=null",),
+            "kb.dumps: give one MediaWiki dump or more, as in kb.dumps=[viwiki-pages-articles.xml.bz2]",
+        ),
+        (("kb.dumps=[none.xml,no.bz2]",), "kb.dumps: none.xml: no such file\nkb.dumps: no.bz2: no such file"),
+    ],
+    ids=["none", "missing"],
+)
+def test_a_request_that_cannot_be_met_is_refused(tmp_path: Path, more: tuple[str, ...], reason: str) -> None:
+    done = ccfw(tmp_path, "stage=kb", "kb=wikipedia", *more)
+    assert done.code == 2
+    assert [line for line in reason.splitlines() if line not in done.err] == []
+    assert "Traceback" not in done.err
+
+
+def test_what_is_no_dump_fails_without_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "page.xml").write_text("<html></html>", "utf-8")
+    done = run(tmp_path, tmp_path / "page.xml")
+    assert done.code == 1
+    assert "page.xml: not a MediaWiki dump: its root is <html>" in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="../shared/data is not there")
+def test_the_real_dumps_become_one_knowledge_base_of_two_languages(tmp_path: Path) -> None:
+    done = run(tmp_path, *sorted(SHARED.iterdir(), reverse=True))
+    told = manifest(done)
+    assert [(each["language"], each["status"], each["pages"]) for each in told["dumps"]] == [
+        ("vi", "truncated", 970),
+        ("en", "whole", 206),
+    ]
+    assert [sum(each["kinds"].values()) for each in told["dumps"]] == [970, 206]
+    assert [each["kinds"]["redirect"] for each in told["dumps"]] == [154, 100]
+    found = list(read_passages(done.folder / done.closings["kb"]["out"]))
+    assert len(found) == sum(told["passages"].values()) == done.closings["kb"]["done"] > 400
+    assert {each.language for each in found} == {"en", "vi"}
+    assert len({each.passage_id for each in found}) == len(found)
+    assert [each.passage_id for each in found if set("{}[]|") & set(each.text) and "{{" in each.text] == []
+
+
+@pytest.mark.long
+def test_a_killed_build_goes_on_and_ends_in_the_same_files(tmp_path: Path) -> None:
+    dump = tmp_path / "enwiki.xml.gz"
+    write_dump(dump, 70)
+    whole = run(tmp_path, dump, more=("workspace=whole",))
+    command = [sys.executable, "-m", "ccfw", "stage=kb", "kb=wikipedia", f"kb.dumps=[{dump}]", "workspace=killed"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        started = time.monotonic()
+        while not list(tmp_path.glob("killed/kb/*/drafts/*.json")) and time.monotonic() - started < 120:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGKILL)
+    assert list(tmp_path.glob("killed/kb/*/drafts/*.json"))
+    assert not list(tmp_path.glob("killed/kb/*/manifest.json"))
+    again = run(tmp_path, dump, more=("workspace=killed",))
+    assert again.closings["kb"]["done"] == whole.closings["kb"]["done"]
+    assert len(files(whole)) > 1
+    assert files(again) == files(whole)
+
+
+@pytest.mark.long
+def test_a_dump_of_a_gigabyte_stays_under_its_memory(tmp_path: Path) -> None:
+    done = build(tmp_path, 1000)
+    assert done.passages > 50_000
+    assert done.peak_mb < MOST_MB
