@@ -398,6 +398,8 @@ class Settings(Node):
     gender: Values
     split: Values
     ids: Values
+    query: Annotated[str, StringConstraints(min_length=1)] | None
+    """What stage *kb* looks up and prints."""
     precision: Annotated[float, Field(gt=0)] | None
     """Full width that every interval must come down to before judging stops; ``None`` judges everything."""
     limit: PositiveInt | None

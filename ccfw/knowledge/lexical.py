@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -29,6 +30,7 @@ class LexicalIndex:
     """BM25 over texts."""
 
     def __init__(self, texts: Sequence[str]) -> None:
+        logging.getLogger("bm25s").setLevel(logging.WARNING)
         import bm25s
 
         self._size = len(texts)

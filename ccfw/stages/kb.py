@@ -21,14 +21,19 @@ from tqdm import tqdm
 from ccfw.errors import RequestError
 from ccfw.knowledge import building
 from ccfw.knowledge.harvest import Recipe
+from ccfw.knowledge.queries import Queries
 from ccfw.knowledge.rules import RULES, read_lists, read_rules
+from ccfw.knowledge.shown import context_lines
 from ccfw.knowledge.splitting import Size
 from ccfw.knowledge.terms import Rarity
+from ccfw.records import Region
 from ccfw.resources import resource
 from ccfw.settings import KbBuild
 from ccfw.stages.context import Context, StageResult
+from ccfw.stages.evidence import open_retriever
 from ccfw.stop import Stop
 from ccfw.store import Output, digest, fingerprint
+from ccfw.terminal import printable
 
 log = logging.getLogger(__name__)
 NAME = "kb"
@@ -39,8 +44,26 @@ _PULSE_S = 30.0
 
 
 def run(context: Context) -> StageResult:
-    """Build the knowledge base that is asked for."""
-    return build(context)
+    """Build the knowledge base that is asked for, or print what a query finds in it."""
+    return build(context) if context.settings.query is None else show(context, context.settings.query)
+
+
+def show(context: Context, query: str) -> StageResult:
+    """Print what a blueprint of the job's regions and identity would be shown for a query."""
+    settings = context.settings
+    retriever = open_retriever(context)
+    result = StageResult(NAME, resource("data") / "knowledge")
+    if retriever is None:
+        raise RequestError([f"retriever={settings.retriever.name}: nothing is looked up; choose another"])
+    regions = settings.region or tuple(map(str, Region))
+    identity = settings.identity[0] if settings.identity else None
+    evidence = retriever.evidence(Queries(query, query, query), regions, identity, grounded=True)
+    for found in evidence.passages:
+        log.debug("%s by %s: %.3f, ranked at %.2f", found.passage.passage_id, found.query, found.raw, found.score)
+    for line in context_lines(evidence):
+        print(printable(line))
+    result.done = len(evidence.passages) + len(evidence.taboos)
+    return result
 
 
 def plan(_: Context) -> tuple[int, int]:
