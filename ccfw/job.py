@@ -19,6 +19,7 @@ from ccfw.stages import plan, stage
 from ccfw.stages.context import Context, StageResult
 
 log = logging.getLogger(__name__)
+_READ_SCENARIOS = {"simulate", "evaluate", "attack", "report"}
 
 
 def run_job(settings: Settings, overrides: Sequence[str] = ()) -> Outcome:
@@ -120,6 +121,8 @@ def check_prerequisites(settings: Settings) -> None:
     needed: dict[str, ModelConfig] = {}
     if "simulate" in settings.stage.runs:
         needed |= {"model": settings.model, "simulator": settings.simulator}
+    if "templates" in settings.stage.runs:
+        needed |= {"generator": settings.generator}
     if {"evaluate", "attack"} & set(settings.stage.runs):
         needed |= {f"judge.members.{name}": member for name, member in settings.judge.members.items()}
     problems = []
@@ -140,7 +143,9 @@ def check_prerequisites(settings: Settings) -> None:
 
 
 def check_selection(settings: Settings) -> None:
-    """Raise ``RequestError`` with what is wrong with the dataset, or with what is asked of it."""
+    """Raise ``RequestError`` with what is wrong with the dataset, or with what is asked of it, if a stage reads it."""
+    if not _READ_SCENARIOS & set(settings.stage.runs):
+        return
     with asyncio.Runner() as runner, closing(Context(settings, runner)) as context:
         context.selection  # noqa: B018 reading it is the check
 

@@ -25,7 +25,7 @@ from ccfw.resources import resource
 from ccfw.settings import Settings
 
 _MISSING = object()
-_NULLABLE = frozenset({"judge", "model@simulator", "experiment"})
+_NULLABLE = frozenset({"judge", "model@simulator", "model@generator", "experiment"})
 """Groups that may be left open; what fills them is in ``conf/config.yaml``."""
 _SCOPE = {"dataset", "trap", "region", "identity", "domain", "subdomain", "age", "gender", "split", "ids"}
 """What decides which scenarios a job takes."""
@@ -45,7 +45,7 @@ def to_settings(config: DictConfig) -> Settings:
     try:
         return Settings.model_validate(content)
     except ValidationError as error:
-        cast = tuple(role for role in ("simulator", "judge") if content.get(role) is None)
+        cast = tuple(role for role in ("simulator", "generator", "judge") if content.get(role) is None)
         raise RequestError(_invalid(error, cast)) from None
 
 

@@ -43,12 +43,15 @@ class Node(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
+StageName = Literal["kb", "templates", "seeds", "simulate", "evaluate", "attack", "report"]
+
+
 class StageConfig(Node):
     """Which stages to run, in order."""
 
     name: Name
     summary: str
-    runs: Annotated[tuple[Literal["kb", "seeds", "simulate", "evaluate", "attack", "report"], ...], Field(min_length=1)]
+    runs: Annotated[tuple[StageName, ...], Field(min_length=1)]
 
 
 class Accepts(Node):
@@ -257,6 +260,15 @@ class AttackConfig(Node):
     """Style of the judge's prompts; ``None``: the one that evaluates."""
 
 
+class TemplatesConfig(Node):
+    """How new templates are asked for (stage *templates*)."""
+
+    count: Annotated[int, Field(ge=1, le=20)]
+    """Of a subdomain, in one call."""
+    tries: PositiveInt
+    temperature: float | None
+
+
 class CrossCultural(Node):
     """Share of each tier's seeds that lead into a second region."""
 
@@ -370,6 +382,7 @@ class Settings(Node):
     stage: StageConfig
     model: ModelConfig
     simulator: ModelConfig
+    generator: ModelConfig
     judge: JudgeConfig
     standard: Standard
     language: LanguageConfig
@@ -382,6 +395,7 @@ class Settings(Node):
     batch: BatchConfig
     attack: AttackConfig
     report: ReportConfig
+    templates: TemplatesConfig
     seeds: SeedsConfig
     kb: KbConfig
     retriever: RetrieverConfig
@@ -412,7 +426,7 @@ class Settings(Node):
     @model_validator(mode="before")
     @classmethod
     def _cast_roles(cls, values: Any) -> Any:
-        """Give the simulator's and the judge's role to somebody when the request names nobody.
+        """Give the roles of simulator, generator and judge to somebody when the request names nobody.
 
         A model that needs no key plays every role itself, so that nothing is paid unasked; a model behind
         a key meets the paper's simulator and judge, so that results of different assistants compare.
@@ -422,12 +436,13 @@ class Settings(Node):
         model, standard = values["model"], values.get("standard") or {}
         keyless = model.get("api_key_env") is None
         simulator = values.get("simulator") or (model if keyless else standard.get("simulator"))
+        generator = values.get("generator") or (model if keyless else standard.get("simulator"))
         judge = values.get("judge")
         if judge is None:
             judge = dict(standard.get("judge") or {})
             if keyless:
                 judge |= {"name": model.get("name"), "members": {model.get("name"): model}}
-        return values | {"simulator": simulator, "judge": judge}
+        return values | {"simulator": simulator, "generator": generator, "judge": judge}
 
     def prompt_style(self, model: ModelConfig) -> str:
         """Return the folder of prompts that a model gets: ``<version>/<style>``."""

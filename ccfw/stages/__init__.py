@@ -7,6 +7,7 @@ from types import ModuleType
 
 STAGES = {
     "kb": "dumps → passages; a query → what a blueprint would be shown",
+    "templates": "subdomains × generator → new templates",
     "seeds": "personas × templates → seeds",
     "simulate": "scenarios × model × language → episodes",
     "evaluate": "episodes × judge → six 1–5 scores, 3H, TDQ, clean",

@@ -1,0 +1,114 @@
+"""New templates from a model's reply: the same rules as for those that ship (G.1). Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from ccfw.checks.library import faults
+from ccfw.parsing import json_object
+from ccfw.records import Failure, FailureKind, Region, Tier
+from ccfw.universe import LibraryTemplate
+
+SIMILAR = 0.5
+"""Share of words in common from which two sketches are one."""
+_SHOWN = 6
+
+
+def schema(count: int) -> Mapping[str, Any]:
+    """Return the JSON schema of a reply with so many templates."""
+    text = {"type": "string"}
+    texts = {"type": "array", "items": text}
+    slot = _object({"name": text, "definition": text})
+    traps = {"type": "array", "items": {"type": "string", "enum": [Tier.CONTEXTUAL.value, Tier.NORMATIVE.value]}}
+    template = _object(
+        {
+            "template_text": text,
+            "slots": {"type": "array", "items": slot},
+            "potential_cultural_dimensions": texts,
+            "multi_hop_potential": text,
+            "applicable_trap_types": traps,
+        }
+    )
+    return _object({"templates": {"type": "array", "items": template, "minItems": count, "maxItems": count}})
+
+
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def read_templates(
+    text: str, ids: Sequence[str], existing: Sequence[str], culture_words: frozenset[str]
+) -> tuple[LibraryTemplate, ...] | Failure:
+    """Read one template for each id, or say what is wrong with the reply.
+
+    ``existing`` are the texts that a new one must not repeat. Raises ``Refusal`` when the text holds no JSON object.
+    """
+    entries = json_object(text).get("templates")
+    if not isinstance(entries, list) or len(entries) != len(ids):
+        found = len(entries) if isinstance(entries, list) else "no"
+        return Failure(kind=FailureKind.INCOMPLETE, detail=f"{found} templates instead of {len(ids)}")
+    made: list[LibraryTemplate] = []
+    wrong: list[str] = []
+    for number, (name, entry) in enumerate(zip(ids, entries, strict=True), 1):
+        template = _template(name, entry)
+        if isinstance(template, str):
+            wrong.append(f"template {number}: {template}")
+            continue
+        texts = [*existing, *(each.template_text for each in made)]
+        wrong += [f"template {number}: {fault}" for fault in _faults(template, texts, culture_words)]
+        made.append(template)
+    if wrong:
+        more = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+        return Failure(kind=FailureKind.INCONSISTENT, detail="; ".join(wrong[:_SHOWN]) + more)
+    return tuple(made)
+
+
+def _template(name: str, entry: Any) -> LibraryTemplate | str:
+    fields = entry if isinstance(entry, dict) else {}
+    slots = fields.get("slots")
+    traps = fields.get("applicable_trap_types")
+    try:
+        return LibraryTemplate.model_validate(
+            {
+                "template_id": name,
+                "template_text": fields.get("template_text"),
+                "slot_definitions": {
+                    str(slot.get("name")): slot.get("definition") for slot in slots or () if isinstance(slot, dict)
+                },
+                "potential_cultural_dimensions": fields.get("potential_cultural_dimensions"),
+                "multi_hop_potential": fields.get("multi_hop_potential"),
+                "challenge_compatibility": {"trap_compatible": bool(traps), "applicable_trap_types": traps},
+                "applicable_regions": list(Region),
+            }
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+
+
+def _faults(template: LibraryTemplate, texts: Sequence[str], culture_words: frozenset[str]) -> list[str]:
+    found = list(faults(template, culture_words))
+    if any(shared(template.template_text, other) > SIMILAR for other in texts):
+        found.append("repeats a situation of the library or of this reply")
+    return found
+
+
+def shared(one: str, other: str) -> float:
+    """Return the share of words that two texts have in common (Jaccard)."""
+    a, b = set(one.lower().split()), set(other.lower().split())
+    return len(a & b) / len(a | b) if a | b else 1.0
+
+
+def as_yaml_entry(template: LibraryTemplate) -> str:
+    """Write a template as the library's YAML has it: JSON is YAML, so nothing in a text can be read as markup."""
+    content = template.model_dump(mode="json", by_alias=True)
+    return "- " + json.dumps(content, ensure_ascii=False) + "\n"

@@ -1,0 +1,172 @@
+"""New templates: what is read of a reply, what is sent back, and the stage through the door."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ccfw.read_universe import read_universe, yaml_list
+from ccfw.records import Failure, FailureKind
+from ccfw.resources import resource
+from ccfw.templates import as_yaml_entry, read_templates, schema
+from ccfw.universe import LibraryTemplate
+from tests.e2e.running import Run, ccfw, scripted
+from tests.fakes.provider import FakeProvider
+from tests.fakes.scripts import roles
+from tests.fakes.wire import FakeRequest
+
+IDS = ("TPL_CUL_DINE_11", "TPL_CUL_DINE_12")
+WORDS = frozenset({"temple"})
+
+
+def entry(
+    text: str = "The user needs to choose {DISH} for {GUESTS}. {DEADLINE} is close.", **changes: Any
+) -> dict[str, Any]:
+    names = ("DISH", "GUESTS", "DEADLINE")
+    return {
+        "template_text": text,
+        "slots": [{"name": name, "definition": f"what {name.lower()} it is"} for name in names],
+        "potential_cultural_dimensions": ["who eats first", "what is avoided"],
+        "multi_hop_potential": "Find who comes; find what they avoid; choose.",
+        "applicable_trap_types": ["Friction_Contextual"],
+        **changes,
+    }
+
+
+OTHER = entry("The user needs help with a broken {DISH} before {GUESTS} arrive. Shops close at {DEADLINE}.")
+
+
+def read(*entries: dict[str, Any], existing: tuple[str, ...] = ()) -> tuple[LibraryTemplate, ...] | Failure:
+    return read_templates(json.dumps({"templates": entries}), IDS, existing, WORDS)
+
+
+def test_a_reply_that_keeps_the_rules_becomes_templates() -> None:
+    found = read(entry(), OTHER)
+    assert isinstance(found, tuple)
+    assert [template.template_id for template in found] == list(IDS)
+    assert found[0].slot_definitions == {
+        "DISH": "what dish it is",
+        "GUESTS": "what guests it is",
+        "DEADLINE": "what deadline it is",
+    }
+    assert found[0].challenge_compatibility.trap_compatible
+
+
+@pytest.mark.parametrize(
+    ("entries", "kind", "detail"),
+    [
+        pytest.param((entry(),), FailureKind.INCOMPLETE, "1 templates instead of 2", id="too-few"),
+        pytest.param(
+            (entry("The user needs {DISH} at the temple for {GUESTS}. {DEADLINE} is close."), OTHER),
+            FailureKind.INCONSISTENT,
+            "template 1: culture-specific word: temple",
+            id="culture",
+        ),
+        pytest.param(
+            (entry(), entry()),
+            FailureKind.INCONSISTENT,
+            "template 2: repeats a situation of the library or of this reply",
+            id="twice",
+        ),
+        pytest.param(
+            (entry(slots=[{"name": "DISH", "definition": "a dish"}]), OTHER),
+            FailureKind.INCONSISTENT,
+            "template 1: slot DEADLINE is used and not defined; template 1: slot GUESTS is used and not defined",
+            id="undefined",
+        ),
+        pytest.param(
+            (entry(applicable_trap_types=["Trap"]), OTHER),
+            FailureKind.INCONSISTENT,
+            "template 1: challenge_compatibility.applicable_trap_types.0: Input should be 'Standard_Implicit', "
+            "'Friction_Contextual' or 'Friction_Normative'",
+            id="unknown-trap",
+        ),
+        pytest.param(
+            (entry(slots="none"), OTHER),
+            FailureKind.INCONSISTENT,
+            "template 1: slot_definitions: Dictionary should have at least 1 item after validation, not 0",
+            id="wrong-type",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_reply_is_said(
+    entries: tuple[dict[str, Any], ...], kind: FailureKind, detail: str
+) -> None:
+    found = read(*entries)
+    assert isinstance(found, Failure)
+    assert (found.kind, found.detail) == (kind, detail)
+
+
+def test_a_situation_that_the_library_has_is_not_taken_again() -> None:
+    found = read(entry(), OTHER, existing=(OTHER["template_text"],))
+    assert isinstance(found, Failure)
+    assert found.detail == "template 2: repeats a situation of the library or of this reply"
+
+
+def test_the_schema_asks_for_so_many() -> None:
+    templates = schema(7)["properties"]["templates"]
+    assert (templates["minItems"], templates["maxItems"]) == (7, 7)
+
+
+def test_what_is_written_is_read_by_the_library_whatever_its_words(tmp_path: Path) -> None:
+    strange = entry('The user needs "{DISH}": a #list & {GUESTS}. - {DEADLINE} !!python/object is close.')
+    found = read(strange, OTHER)
+    assert isinstance(found, tuple)
+    path = tmp_path / "t.yaml"
+    path.write_text("".join(map(as_yaml_entry, found)), "utf-8")
+    assert yaml_list(path, LibraryTemplate) == list(found)
+
+
+# ---- through the door
+
+
+def sketches(request: FakeRequest) -> str:
+    """Write two sketches; the first of a first reply breaks a rule."""
+    said = request.said("user")[-1]
+    roof = entry("The user needs a quote to mend {DISH} over a stall where {GUESTS} queue. Rain starts by {DEADLINE}.")
+    form = entry(
+        "The user needs two signatures on {DISH}, and {GUESTS} disagree about it. It closes {DEADLINE}."
+    )
+    if "An earlier reply was not accepted" not in said:
+        roof = entry("Somebody wants {DISH} for {GUESTS}. {DEADLINE} is close.")
+    return json.dumps({"templates": [roof, form]})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Run]:
+    folder = tmp_path_factory.mktemp("templates")
+    with FakeProvider(roles(other=sketches)) as provider:
+        line = (*scripted(provider), "stage=templates", "subdomain=Communal_Dining_Etiquette", "templates.count=2")
+        return ccfw(folder, *line, provider=provider), ccfw(folder, *line, provider=provider)
+
+
+def test_new_templates_are_numbered_after_the_librarys_and_checked_like_them(made: tuple[Run, Run]) -> None:
+    run = made[0]
+    assert (run.code, run.closings["templates"]["status"], run.closings["templates"]["calls"]) == (0, "ok", 2)
+    out = run.folder / run.closings["templates"]["out"]
+    found = yaml.safe_load((out / "templates.yaml").read_text("utf-8"))
+    assert [each["Template_ID"] for each in found] == ["TPL_CUL_DINE_11", "TPL_CUL_DINE_12"]
+
+
+def test_the_generator_is_told_what_was_wrong_and_what_there_is(made: tuple[Run, Run]) -> None:
+    first, second = made[0].requests
+    library = read_universe(resource("data") / "universe").templates
+    own = [template.template_text for template in library if template.template_id.startswith("TPL_CUL_DINE_")]
+    assert all(text in first.said("user")[-1] for text in own)
+    assert (
+        "template 1: starts with ['Somebody', 'wants', '{DISH}'], not with 'The user needs'" in second.said("user")[-1]
+    )
+
+
+def test_the_same_line_again_asks_nobody(made: tuple[Run, Run]) -> None:
+    assert (made[1].code, made[1].requests, made[1].closings["templates"]["skipped"]) == (0, (), 1)
+
+
+def test_names_that_the_universe_lacks_are_refused(tmp_path: Path) -> None:
+    run = ccfw(tmp_path, "stage=templates", "subdomain=Dinner", "dry_run=true")
+    assert run.code == 2
+    assert run.err.startswith("ccfw: subdomain=Dinner: no such subdomain; options: Communal_Dining_Etiquette, ")
