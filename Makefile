@@ -12,7 +12,7 @@ MARKDOWN := $(wildcard *.md) docs
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help venv demo test test-all check ruff format-check mypy yamllint pymarkdown format bench bench-checks
+.PHONY: help venv demo test test-all check ruff format-check mypy yamllint pymarkdown format bench bench-checks sample vectors
 
 help: ## print this page
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -70,3 +70,9 @@ bench: venv ## measure the program against its bars
 
 bench-checks: venv ## precision and recall of the turn checks, into docs/checks.md
 	@$(BIN)/python -m benchmarks.checks
+
+sample: venv ## a random twentieth of the identities, templates, passages and taboos, to read
+	@$(BIN)/python -m ccfw.sample
+
+vectors: venv ## embed the knowledge that ships, after its texts have changed
+	@$(BIN)/python -m ccfw.knowledge.shipped
