@@ -13,7 +13,7 @@ from benchmarks.machine import facts
 from benchmarks.page import Measure, Section, page_text, printed
 from benchmarks.sides import INTERPRETER
 
-NAMES = ("start", "engine", "ledger", "resume", "corpus", "bootstrap", "kills", "chaos", "budgets", "kb")
+NAMES = ("start", "engine", "ledger", "resume", "corpus", "bootstrap", "kills", "chaos", "budgets", "kb", "retrieval")
 """The measurements in the page's order; each is a module with a function ``measure``."""
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 

@@ -73,3 +73,56 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> dict[str, li
         raise StoreError(f"{path}: lacks the columns {', '.join(missing)}")
     found: dict[str, list[Any]] = table.to_pydict()
     return found
+
+
+def write_mapped(path: Path, sources: Sequence[Path], first: Mapping[str, Sequence[Any]], by: str) -> None:
+    """Write the rows of Parquet tables, and before them rows given as columns, sorted by a column of text.
+
+    The sort keeps the order of equal rows. What is written can be mapped into memory (``Mapped``).
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    tables = [pq.read_table(source, columns=list(first)) for source in sources]
+    schema = tables[0].schema.remove_metadata()
+    rows = pa.concat_tables([pa.table(dict(first), schema=schema), *(each.cast(schema) for each in tables)])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with pa.OSFile(str(part), "wb") as file, pa.ipc.new_file(file, schema) as writer:
+        for value in sorted(pc.unique(rows.column(by)).to_pylist()):
+            writer.write_table(rows.filter(pc.equal(rows.column(by), value)))
+    part.replace(path)
+
+
+class Mapped:
+    """A table that stays on disk: a row is read when it is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        """Open what ``write_mapped`` wrote; raise ``StoreError`` when the file is none."""
+        import pyarrow as pa
+
+        try:
+            self._table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+        except (OSError, pa.ArrowException) as error:
+            raise StoreError(f"{path}: not a table of passages: {' '.join(str(error).split())[:300]}") from None
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    def row(self, number: int) -> dict[str, Any]:
+        """Return a row by the names of its columns."""
+        return {name: self._table.column(name)[number].as_py() for name in self._table.column_names}
+
+    def counts(self, name: str) -> dict[str, int]:
+        """Return how often each value of a column of text is there, in the order of first appearance."""
+        found = self._table.column(name).value_counts().to_pylist()
+        return {each["values"]: each["counts"] for each in found}
+
+    def filled(self, name: str) -> dict[int, list[str]]:
+        """Return the lists of a column of lists that are not empty, by row."""
+        import pyarrow.compute as pc
+
+        column = self._table.column(name)
+        rows = pc.indices_nonzero(pc.list_value_length(column))
+        return dict(zip(rows.to_pylist(), column.take(rows).to_pylist(), strict=True))

@@ -9,12 +9,10 @@ each passage of one region.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -22,81 +20,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ccfw.frames import ColumnType, read_table, write_table
-from ccfw.knowledge.dumps import Dump
-from ccfw.knowledge.duplicates import MINIMA, exact, repeated, signature, similar
-from ccfw.knowledge.harvest import Harvest, Recipe, Tools, harvest
+from ccfw.frames import read_table, write_table
+from ccfw.knowledge.drafts import COLUMNS, HELD, REDIRECTS, Plan, Tally, Watch, draft, redirects
+from ccfw.knowledge.duplicates import MINIMA, repeated, similar
 from ccfw.knowledge.records import NicheTerm, Passage
 from ccfw.knowledge.terms import Rarity, Sketch, counted, niche
 from ccfw.records import Region
-from ccfw.store import write_atomically
 
 PASSAGES = "passages"
 _DRAFTS = "drafts"
-_REDIRECTS = "redirects.json"
-_COLUMNS: dict[str, ColumnType] = {
-    **dict.fromkeys(("passage_id", "region", "title"), "text"),
-    **dict.fromkeys(("tags", "identities"), "texts"),
-    "niche_terms": "terms",
-    **dict.fromkeys(("text", "check", "source", "revision", "licence", "language"), "text"),
-}  # fmt: skip
-_HELD: dict[str, ColumnType] = {"exact": "number", "signature": "bytes"}
 _CODES = {str(region): code for code, region in enumerate(Region)}
 _KEPT, _EXACT, _NEAR = 0, 1, 2
-Watch = Callable[[int], bool]
-"""Told of the bytes of all dumps read so far; returns whether to go on."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is built, and of what."""
-
-    dumps: tuple[Path, ...]
-    recipe: Recipe
-    rarity: Rarity
-    near_duplicate: float
-    """Share of shingles above which two passages say the same."""
-    follow: bool
-    """Whether a listed title that is a redirect stands for its target."""
-    passages_in_file: int = 5_000
-    pages_in_file: int = 50_000
-
-
-@dataclass
-class Tally:
-    """What was counted up to the end of a file of drafts."""
-
-    dump: int = 0
-    page: int = 0
-    """Pages of that dump that are behind."""
-    files: int = 0
-    dumps: list[dict[str, Any]] = field(default_factory=list)
-    """Of each dump: wiki, language, what became of its pages, how it ended."""
-    lost: dict[str, int] = field(default_factory=dict)
-    """Passages left out, by reason."""
-    repaired: int = 0
-    drafted: int = 0
-
-    @classmethod
-    def read(cls, folder: Path) -> Tally:
-        """Return the last that was written; a new one when there is none."""
-        written = sorted(folder.glob("*.json"))
-        if not written:
-            return cls()
-        return cls(**json.loads(written[-1].read_text("utf-8")))
-
-    def add(self, result: Harvest) -> None:
-        """Count a page."""
-        _count(self.dumps[self.dump]["kinds"], {result.dropped or "kept": 1})
-        _count(self.lost, result.lost)
-        self.page += 1
-        self.repaired += result.repaired
-        self.drafted += len(result.passages)
-
-
-def _count(into: dict[str, int], more: Mapping[str, int]) -> None:
-    for name, times in more.items():
-        into[name] = into.get(name, 0) + times
 
 
 @dataclass(frozen=True)
@@ -113,12 +47,12 @@ class Built:
 def build(plan: Plan, folder: Path, watch: Watch) -> Built | Tally:
     """Build a knowledge base, or go on with it; return the tally alone when ``watch`` ended it before its end."""
     if plan.follow and plan.recipe.lists.all:
-        targets = _redirects(plan, folder, watch)
+        targets = redirects(plan, folder, watch)
         if targets is None:
             return Tally()
         plan = replace(plan, recipe=replace(plan.recipe, lists=plan.recipe.lists.followed(targets)))
     tally = Tally.read(folder / _DRAFTS)
-    if not _draft(plan, folder / _DRAFTS, tally, watch):
+    if not draft(plan, folder / _DRAFTS, tally, watch):
         return tally
     drafts = sorted((folder / _DRAFTS).glob("*.parquet"))
     verdicts = _verdicts(drafts, plan.near_duplicate)
@@ -134,88 +68,18 @@ def build(plan: Plan, folder: Path, watch: Watch) -> Built | Tally:
 def clean(folder: Path) -> None:
     """Take away what only a run that goes on would need."""
     shutil.rmtree(folder / _DRAFTS, ignore_errors=True)
-    (folder / _REDIRECTS).unlink(missing_ok=True)
+    (folder / REDIRECTS).unlink(missing_ok=True)
 
 
 def read_passages(folder: Path) -> Iterator[Passage]:
     """Yield the passages of a knowledge base, in order."""
     for path in sorted((folder / PASSAGES).glob("*.parquet")):
-        yield from map(Passage.model_validate, _rows(read_table(path, list(_COLUMNS))))
+        yield from map(Passage.model_validate, _rows(read_table(path, list(COLUMNS))))
 
 
 def _rows(columns: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
     for values in zip(*columns.values(), strict=True):
         yield dict(zip(columns, values, strict=True))
-
-
-def _redirects(plan: Plan, folder: Path, watch: Watch) -> dict[str, str] | None:
-    """Return the targets of the listed titles that are redirects; ``None`` when ``watch`` ended it."""
-    path = folder / _REDIRECTS
-    if path.exists():
-        found: dict[str, str] = json.loads(path.read_text("utf-8"))
-        return found
-    listed, found = plan.recipe.lists.all, {}
-    for each in plan.dumps:
-        with Dump(each) as dump:
-            for page in dump.pages():
-                if page.redirect is not None and page.title in listed:
-                    found[page.title] = page.redirect.partition("#")[0]
-                if not watch(0):
-                    return None
-    write_atomically(path, json.dumps(found, ensure_ascii=False, sort_keys=True))
-    return found
-
-
-def _draft(plan: Plan, folder: Path, tally: Tally, watch: Watch) -> bool:
-    """Write the drafts that are not there yet; return whether all are."""
-    while tally.dump < len(plan.dumps):
-        before = sum(path.stat().st_size for path in plan.dumps[: tally.dump])
-        with Dump(plan.dumps[tally.dump]) as dump:
-            if not _draft_dump(plan, dump, folder, tally, partial(_further, watch, before)):
-                return False
-    return True
-
-
-def _further(watch: Watch, before: int, position: int) -> bool:
-    return watch(before + position)
-
-
-def _draft_dump(plan: Plan, dump: Dump, folder: Path, tally: Tally, watch: Watch) -> bool:
-    held: list[Passage] = []
-    behind = begun = tally.page
-    tools: Tools | None = None
-    if len(tally.dumps) == tally.dump:
-        tally.dumps.append({"file": dump.path.name, "kinds": {}})
-    for number, page in enumerate(dump.pages()):
-        if not watch(dump.position):
-            return False
-        if number < behind:
-            continue
-        tools = tools or Tools.of(plan.recipe, dump.site)
-        result = harvest(page, tools)
-        tally.add(result)
-        held += result.passages
-        if len(held) >= plan.passages_in_file or tally.page - begun >= plan.pages_in_file:
-            _write_drafts(held, folder, tally)
-            held, begun = [], tally.page
-    assert dump.end is not None
-    tally.dumps[-1] |= {"wiki": dump.site.name, "language": dump.site.language, **dump.end._asdict()}
-    tally.dumps[-1]["ruled"] = tools is None or tools.classifier.known or bool(plan.recipe.lists.all)
-    tally.dump, tally.page = tally.dump + 1, 0
-    _write_drafts(held, folder, tally)
-    return True
-
-
-def _write_drafts(passages: Sequence[Passage], folder: Path, tally: Tally) -> None:
-    """Write a file of drafts, then the tally that says so."""
-    name = f"{tally.files:06d}"
-    rows = [each.model_dump(mode="json") for each in passages]
-    columns: dict[str, list[Any]] = {column: [row[column] for row in rows] for column in _COLUMNS}
-    columns["exact"] = [exact(each.text) for each in passages]
-    columns["signature"] = [signature(each.text).tobytes() for each in passages]
-    write_table(folder / f"{name}.parquet", columns, _COLUMNS | _HELD)
-    tally.files += 1
-    write_atomically(folder / f"{name}.json", json.dumps(asdict(tally), ensure_ascii=False))
 
 
 def _verdicts(drafts: Sequence[Path], threshold: float) -> dict[str, NDArray[np.uint8]]:
@@ -237,7 +101,7 @@ def _held(chosen: Mapping[Path, NDArray[np.intp]]) -> tuple[NDArray[np.uint64], 
     signatures: list[NDArray[np.uint16]] = [np.zeros((0, MINIMA), dtype=np.uint16)]
     for path, rows in chosen.items():
         if len(rows):
-            columns = read_table(path, list(_HELD))
+            columns = read_table(path, list(HELD))
             hashes.append(np.array(columns["exact"], dtype=np.uint64)[rows])
             joined = np.frombuffer(b"".join(columns["signature"]), dtype=np.uint16)
             signatures.append(joined.reshape(-1, MINIMA)[rows])
@@ -267,14 +131,14 @@ def _words(drafts: Sequence[Path]) -> Sketch:
 def _finish(draft: Path, final: Path, verdict: NDArray[np.uint8], sketch: Sketch, rarity: Rarity) -> None:
     if final.exists():
         return
-    columns = read_table(draft, list(_COLUMNS))
+    columns = read_table(draft, list(COLUMNS))
     rows = np.flatnonzero(verdict == _KEPT).tolist()
     kept = {name: [values[row] for row in rows] for name, values in columns.items()}
     kept["niche_terms"] = [
         [term.model_dump() for term in niche([NicheTerm(**each) for each in found], sketch, rarity)]
         for found in kept["niche_terms"]
     ]
-    write_table(final, kept, _COLUMNS)
+    write_table(final, kept, COLUMNS)
 
 
 def _regions(path: Path) -> list[str]:

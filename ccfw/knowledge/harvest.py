@@ -10,8 +10,9 @@ from ccfw.knowledge import terms, wikitext
 from ccfw.knowledge.export import Page, Site
 from ccfw.knowledge.records import Passage
 from ccfw.knowledge.regions import Classifier, Lists, Place, Rules
+from ccfw.knowledge.rendering import Markup, Names
 from ccfw.knowledge.splitting import Size, passages
-from ccfw.knowledge.wikitext import Article, Markup, Names, Section
+from ccfw.knowledge.wikitext import Article, Section
 from ccfw.records import Region
 
 TOO_SHORT, NO_TOPIC = "too short", "no topic"

@@ -8,7 +8,7 @@ from pathlib import Path
 from ccfw.errors import RequestError
 from ccfw.knowledge.lists import titles
 from ccfw.knowledge.regions import Lists, Rules
-from ccfw.knowledge.wikitext import Markup
+from ccfw.knowledge.rendering import Markup
 from ccfw.read_universe import yaml_record
 from ccfw.records import Region
 

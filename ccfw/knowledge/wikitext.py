@@ -1,23 +1,16 @@
 """An article's wikitext → plain text by section, its categories, and what its writers marked as a term.
 
-What is kept of templates, and which sections go, is ``data/kb/markup.yaml``. Parsed by mwparserfromhell after
-``ccfw.knowledge.markup`` has taken out what would make parsing long.
+Which sections go is in ``data/kb/markup.yaml``; what would make parsing long goes first (``ccfw.knowledge.markup``).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ccfw.knowledge import markup
-from ccfw.records import Record, Text
-
-if TYPE_CHECKING:
-    from mwparserfromhell.nodes import Template
-    from mwparserfromhell.wikicode import Wikicode
+from ccfw.knowledge.rendering import INTERWIKI, MARK, Found, Markup, Names, rendered
 
 LEAD = ""
 """The heading of the part before all headings."""
@@ -26,56 +19,9 @@ _LONGEST = 1_000_000
 _LONGEST_SECTION = 150_000
 _LONGEST_TERM = 60
 _QUOTES = re.compile(r"'{2,}")
-_MARKS = str.maketrans("", "", "\ue000")
-_INTERWIKI = re.compile(r"^\s*(simple|[a-z]{2,3}(?:-[a-z]{2,10}){0,2})\s*:(.+)$")
+_MARKS = str.maketrans("", "", MARK)
 _ANY_LINK = re.compile(r"\[\[\s*([^\[\]|{}\n:]{1,40}?)\s*:\s*([^\[\]|{}\n]{1,250})")
 _TEMPLATE = re.compile(r"(?<!\{)\{\{\s*([^{}|\n<>#\[\]]{1,80}?)\s*(?=[|}\n])")
-Argument = int | str
-
-
-class NamespaceNames(Record):
-    """Local names of the three namespaces that matter to text, by language."""
-
-    category: dict[str, tuple[Text, ...]]
-    file: dict[str, tuple[Text, ...]]
-    template: dict[str, tuple[Text, ...]]
-
-
-class Markup(Record):
-    """``data/kb/markup.yaml``."""
-
-    namespaces: NamespaceNames
-    dropped_elements: tuple[Text, ...]
-    join: dict[str, tuple[Argument, ...]]
-    gloss: dict[str, tuple[Argument, ...]]
-    literal: dict[str, str]
-    skipped_sections: dict[str, tuple[Text, ...]]
-
-    def names(self, language: str, site: Mapping[int, str]) -> Names:
-        """Return a wiki's own names of namespaces: from ``siteinfo`` where there is one, besides the table."""
-        table = self.namespaces
-        known = {
-            "category": (14, table.category),
-            "file": (6, table.file),
-            "template": (10, table.template),
-        }
-        lower = {
-            kind: frozenset(
-                each.lower() for each in (*listed["en"], *listed.get(language, ()), *filter(None, (site.get(number),)))
-            )
-            for kind, (number, listed) in known.items()
-        }
-        return Names(**lower, others=frozenset(name.lower() for number, name in site.items() if number and name))
-
-
-@dataclass(frozen=True)
-class Names:
-    """A wiki's names of namespaces, in lower case."""
-
-    category: frozenset[str]
-    file: frozenset[str]
-    template: frozenset[str]
-    others: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -101,12 +47,6 @@ class Article:
     """Places where markup was broken or boundless, and was taken out."""
 
 
-@dataclass
-class _Found:
-    marked: list[str] = field(default_factory=list)
-    links: list[str] = field(default_factory=list)
-
-
 def categories(text: str, names: Names) -> tuple[str, ...]:
     """Return the names of an article's categories, in order."""
     found = (m[2] for m in _ANY_LINK.finditer(text) if m[1].replace("_", " ").lower() in names.category)
@@ -115,7 +55,7 @@ def categories(text: str, names: Names) -> tuple[str, ...]:
 
 def interwiki(text: str) -> dict[str, str]:
     """Return the article's title in other languages, where the text itself says it."""
-    links = (_INTERWIKI.match(f"{m[1]}:{m[2]}") for m in _ANY_LINK.finditer(text))
+    links = (INTERWIKI.match(f"{m[1]}:{m[2]}") for m in _ANY_LINK.finditer(text))
     return {link[1]: link[2].strip() for link in links if link}
 
 
@@ -163,9 +103,9 @@ def _section(path: tuple[str, ...], source: str, names: Names, rules: Markup) ->
     source, open_tables = markup.without_tables(markup.converted(source))
     cut = int(len(source) > _LONGEST_SECTION)
     source, unmatched = markup.balanced(markup.without_addresses(markup.without_tags(source[:_LONGEST_SECTION])))
-    found = _Found()
-    text = _rendered(_QUOTES.sub(_italics, source), names, rules, found)
-    found.marked += [piece.strip() for line in text.splitlines() for piece in line.split("\ue000")[1:-1:2]]
+    found = Found()
+    text = rendered(_QUOTES.sub(_italics, source), names, rules, found)
+    found.marked += [piece.strip() for line in text.splitlines() for piece in line.split(MARK)[1:-1:2]]
     text = markup.tidied(text.translate(_MARKS))
     marked = tuple(dict.fromkeys(each for each in found.marked if 0 < len(each) <= _LONGEST_TERM))
     links = tuple(dict.fromkeys(each.translate(_MARKS) for each in found.links))
@@ -173,104 +113,4 @@ def _section(path: tuple[str, ...], source: str, names: Names, rules: Markup) ->
 
 
 def _italics(match: re.Match[str]) -> str:
-    return "" if len(match[0]) == 3 else "\ue000"
-
-
-def _rendered(source: str, names: Names, rules: Markup, found: _Found) -> str:
-    import mwparserfromhell
-
-    return _text(mwparserfromhell.parse(source, skip_style_tags=True), names, rules, found)
-
-
-def _text(code: Wikicode | None, names: Names, rules: Markup, found: _Found) -> str:
-    from mwparserfromhell import nodes
-
-    parts: list[str] = []
-    for node in code.nodes if code is not None else ():
-        if isinstance(node, nodes.Text):
-            parts.append(str(node))
-        elif isinstance(node, nodes.Wikilink):
-            parts.append(_label(node, names, rules, found))
-        elif isinstance(node, nodes.Template):
-            parts.append(_kept(node, names, rules, found))
-        elif isinstance(node, nodes.ExternalLink):
-            parts.append(_text(node.title, names, rules, found))
-        elif isinstance(node, nodes.HTMLEntity):
-            parts.append(_character(node))
-        elif isinstance(node, nodes.Tag):
-            parts.append(_text(node.contents, names, rules, found))
-        elif isinstance(node, nodes.Argument):
-            parts.append(_text(node.default, names, rules, found))
-    return "".join(parts)
-
-
-def _character(node: object) -> str:
-    try:
-        return str(node.normalize())  # type: ignore[attr-defined]
-    except (ValueError, OverflowError, AttributeError):
-        return ""
-
-
-def _label(node: object, names: Names, rules: Markup, found: _Found) -> str:
-    """Return what a link shows; files, categories and links to other languages show nothing."""
-    title = str(node.title).strip()  # type: ignore[attr-defined]
-    plain = title.removeprefix(":")
-    space = plain.partition(":")[0].replace("_", " ").strip().lower() if ":" in plain else ""
-    if not title.startswith(":") and (space in names.category | names.file or _INTERWIKI.match(plain)):
-        return ""
-    label = _text(node.text, names, rules, found).strip() or plain.replace("_", " ").partition("#")[0]  # type: ignore[attr-defined]
-    if not space and label:
-        found.links.append(" ".join(label.split()))
-    return label
-
-
-def _kept(node: Template, names: Names, rules: Markup, found: _Found) -> str:
-    """Return the text that a template keeps by the rules."""
-    name = " ".join(str(node.name).replace("_", " ").lower().split())
-    space, _, rest = name.partition(":")
-    name = rest.strip() if space in names.template else space if rest and space in rules.join else name
-    if name in rules.literal:
-        return rules.literal[name]
-    for kind, brackets in ((rules.join, False), (rules.gloss, True)):
-        wanted = _rule(name, kind)
-        if wanted is not None:
-            texts = [_argument(node, each, names, rules, found) for each in wanted]
-            return _put_together([each for each in texts if each], name, brackets, found)
-    return ""
-
-
-def _put_together(texts: list[str], name: str, brackets: bool, found: _Found) -> str:
-    if name.startswith(("lang", "nihongo", "transl", "zh", "korean")):
-        found.marked += texts
-    if not brackets:
-        return ", ".join(texts)
-    head, *rest = texts or [""]
-    return f"{head} ({', '.join(rest)})" if rest else head
-
-
-def _rule(name: str, rules: Mapping[str, tuple[Argument, ...]]) -> tuple[Argument, ...] | None:
-    if name in rules:
-        return rules[name]
-    for prefix in _prefixes(tuple(rules)):
-        if name.startswith(prefix):
-            return rules[f"{prefix}*"]
-    return None
-
-
-@lru_cache(maxsize=8)
-def _prefixes(rules: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(each[:-1] for each in rules if each.endswith("*"))
-
-
-def _argument(node: Template, wanted: Argument, names: Names, rules: Markup, found: _Found) -> str:
-    """Return an argument's text: the first that is there of those parted by ``/``."""
-    for each in str(wanted).split("/"):
-        name = _last(node) if each == "last" else each
-        if name and node.has(name, ignore_empty=True):
-            return _text(node.get(name).value, names, rules, found).strip()
-    return ""
-
-
-def _last(node: Template) -> str | None:
-    numbered = [str(each.name).strip() for each in node.params if not each.showkey]
-    return numbered[-1] if numbered else None
+    return "" if len(match[0]) == 3 else MARK

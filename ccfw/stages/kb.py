@@ -20,6 +20,7 @@ from tqdm import tqdm
 
 from ccfw.errors import RequestError
 from ccfw.knowledge import building
+from ccfw.knowledge.drafts import Plan, Tally, Watch
 from ccfw.knowledge.harvest import Recipe
 from ccfw.knowledge.queries import Queries
 from ccfw.knowledge.rules import RULES, read_lists, read_rules
@@ -51,7 +52,7 @@ def run(context: Context) -> StageResult:
 def show(context: Context, query: str) -> StageResult:
     """Print what a blueprint of the job's regions and identity would be shown for a query."""
     settings = context.settings
-    retriever = open_retriever(context)
+    retriever = open_retriever(context, _made_of_dumps(context))
     result = StageResult(NAME, resource("data") / "knowledge")
     if retriever is None:
         raise RequestError([f"retriever={settings.retriever.name}: nothing is looked up; choose another"])
@@ -64,6 +65,15 @@ def show(context: Context, query: str) -> StageResult:
         print(printable(line))
     result.done = len(evidence.passages) + len(evidence.taboos)
     return result
+
+
+def _made_of_dumps(context: Context) -> Path | None:
+    """Return where the passages of the job's dumps are or will be; ``None`` when it asks for those that ship."""
+    config = context.settings.kb
+    if config.build is None:
+        return None
+    _plan(config.dumps, config.build)
+    return folder(context)
 
 
 def plan(_: Context) -> tuple[int, int]:
@@ -85,7 +95,7 @@ def build(context: Context) -> StageResult:
             return result
         with context.stop.on_signals(), _watched(chosen.dumps, context.stop) as watch:
             built = building.build(chosen, output.folder, watch)
-        if isinstance(built, building.Tally):
+        if isinstance(built, Tally):
             result.done = built.drafted
             result.stopped, result.interrupted = context.stop.reason, context.stop.interrupted
             log.warning("stopped (%s); the same line goes on", result.stopped)
@@ -127,7 +137,7 @@ def _identity(path: Path) -> dict[str, Any]:
     return {"name": path.name, "size": size, "edges": edges}
 
 
-def _plan(dumps: Sequence[str], config: KbBuild) -> building.Plan:
+def _plan(dumps: Sequence[str], config: KbBuild) -> Plan:
     """Return what is to be built; raise ``RequestError`` with every dump and list that cannot be read."""
     problems = [f"kb.dumps: {path}: no such file" for path in dumps if not Path(path).is_file()]
     if not dumps:
@@ -147,11 +157,11 @@ def _plan(dumps: Sequence[str], config: KbBuild) -> building.Plan:
     )
     rarity = Rarity(config.rare_share, config.rare_articles, config.terms)
     paths = tuple(map(Path, dumps))
-    return building.Plan(paths, recipe, rarity, config.near_duplicate, config.redirects == "follow")
+    return Plan(paths, recipe, rarity, config.near_duplicate, config.redirects == "follow")
 
 
 @contextmanager
-def _watched(dumps: Sequence[Path], stop: Stop) -> Iterator[building.Watch]:
+def _watched(dumps: Sequence[Path], stop: Stop) -> Iterator[Watch]:
     """Show how much of the dumps is read, compressed as they are, and hand on the wish to stop."""
     total = sum(path.stat().st_size for path in dumps)
     told = time.monotonic()

@@ -16,14 +16,15 @@ from hypothesis import strategies as st
 
 from ccfw.errors import StoreError
 from ccfw.frames import read_table, write_table
-from ccfw.knowledge.building import Built, Plan, Tally, build, clean, read_passages
+from ccfw.knowledge.building import Built, build, clean, read_passages
+from ccfw.knowledge.drafts import Plan, Tally
 from ccfw.knowledge.harvest import Recipe
 from ccfw.knowledge.records import Passage
 from ccfw.knowledge.regions import Lists, Rules
+from ccfw.knowledge.rendering import Markup
 from ccfw.knowledge.rules import read_rules
 from ccfw.knowledge.splitting import Size
 from ccfw.knowledge.terms import Rarity
-from ccfw.knowledge.wikitext import Markup
 from ccfw.records import Region
 from ccfw.resources import resource
 from tests.knowledge.test_dumps import dump_text, page

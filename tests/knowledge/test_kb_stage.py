@@ -40,16 +40,16 @@ def test_a_dump_becomes_passages_once(tmp_path: Path) -> None:
     first = run(tmp_path, dump)
     assert (first.code, first.err) == (0, "")
     closing = first.closings["kb"]
-    assert (closing["status"], closing["done"], closing["calls"]) == ("ok", 4, 0)
+    assert (closing["status"], closing["done"], closing["calls"]) == ("ok", 5, 0)
     told = manifest(first)
-    assert {region: count for region, count in told["passages"].items() if count} == {"MY": 3, "SG": 1}
+    assert {region: count for region, count in told["passages"].items() if count} == {"MY": 4, "SG": 1}
     assert (told["dumps"][0]["pages"], told["dumps"][0]["status"]) == (len(PAGES), "whole")
     assert sorted(path.name for path in (tmp_path / closing["out"]).iterdir() if path.name[0] != ".") == [
         "manifest.json",
         "passages",
     ]
     again = run(tmp_path, dump)
-    assert (again.closings["kb"]["done"], again.closings["kb"]["skipped"]) == (0, 4)
+    assert (again.closings["kb"]["done"], again.closings["kb"]["skipped"]) == (0, 5)
     assert again.closings["kb"]["out"] == closing["out"]
 
 
@@ -64,8 +64,10 @@ def test_a_changed_dump_or_setting_is_another_knowledge_base(tmp_path: Path) -> 
 def test_a_list_of_titles_is_read(tmp_path: Path) -> None:
     dump = english(tmp_path, *PAGES)
     (tmp_path / "brunei.tsv").write_text("number\ttitle\tnamespace\n1\tGold\t\n", "utf-8")
-    done = run(tmp_path, dump, more=("kb.build.lists.regions={BN:[brunei.tsv]}", "kb.build.need_topic=false"))
-    assert manifest(done)["passages"]["BN"] == 1
+    lists = ("+kb.build.lists.regions.BN=[brunei.tsv]", "+kb.build.lists.identities={BN/Iban_Christian:[brunei.tsv]}")
+    done = run(tmp_path, dump, more=(*lists, "+kb.build.lists.tags.money=[brunei.tsv]"))
+    (gold,) = [each for each in read_passages(done.folder / done.closings["kb"]["out"]) if each.region == "BN"]
+    assert (gold.title, gold.tags, gold.identities) == ("Gold", ("money",), ("Iban_Christian",))
 
 
 def test_a_truncated_dump_is_said_to_be_one(tmp_path: Path) -> None:

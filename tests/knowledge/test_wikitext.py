@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ccfw.knowledge import markup
+from ccfw.knowledge.rendering import Markup
 from ccfw.knowledge.rules import read_rules
-from ccfw.knowledge.wikitext import Article, Markup, categories, interwiki, read_article, templates
+from ccfw.knowledge.wikitext import Article, categories, interwiki, read_article, templates
 from ccfw.resources import resource
 
 
