@@ -147,7 +147,7 @@ def _job(config: DictConfig) -> Outcome:
 
     about = HydraConfig.get()
     try:
-        return run_job(to_settings(config), tuple(about.overrides.task))
+        return run_job(to_settings(config), tuple(about.overrides.task), alone=about.mode is not RunMode.MULTIRUN)
     except RequestError as error:
         say(error)
         return of_error(error)

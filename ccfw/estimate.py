@@ -30,11 +30,25 @@ class Mean:
         return (self.error / self.value) ** 2 if self.value else 0.0
 
 
-def mean_of(values: Sequence[float]) -> Mean | None:
-    """Return the mean of a pilot, ``None`` where it is too small for one."""
-    if len(values) < LEAST_PILOT:
+def mean_of(values: Sequence[float], least: int = LEAST_PILOT) -> Mean | None:
+    """Return the mean of a pilot, ``None`` where it has fewer values than the least."""
+    if len(values) < max(2, least):
         return None
     return Mean(fmean(values), stdev(values) / math.sqrt(len(values)))
+
+
+def tries_of(first: int, further: int) -> Mean:
+    """Return the calls that one request takes, from a pilot's first and further tries (their number as Poisson's)."""
+    return Mean(1 + further / first, math.sqrt(max(further, 1)) / first)
+
+
+def product(one: Mean, other: Mean) -> Mean:
+    """Return the product of independent means: relative variances add; an unknown one leaves it unknown."""
+    value = one.value * other.value
+    variances = (one.relative_variance, other.relative_variance)
+    if None in variances:
+        return Mean(value)
+    return Mean(value, value * math.sqrt(sum(each or 0.0 for each in variances)))
 
 
 @dataclass(frozen=True)
@@ -87,26 +101,34 @@ class Estimate:
         """Expected minutes with as many calls at once as allowed."""
         return self.calls.value * self.per_call.seconds / max(1.0, min(self.at_once, self.calls.value)) / 60
 
-    def line(self, level: float) -> str:
-        """Write the estimate as one line of key=value."""
+    def row(self, level: float) -> tuple[str, ...]:
+        """Write the estimate as a row of ``HEAD``."""
         each, calls = self.per_call, self.calls.value
-        bounds = self.interval(level)
-        fields = {
-            "stage": self.stage,
-            "role": self.role,
-            "model": self.model,
-            "calls": f"{calls:.0f}",
-            "range": f"{self.least}..{self.most}",
-            "tokens_in": f"{calls * each.prompt_tokens:.0f}",
-            "tokens_out": f"{calls * each.completion_tokens:.0f}",
-            "usd": dollars(self.usd),
-            "interval": f"{dollars(bounds[0])}..{dollars(bounds[1])}" if bounds else "unknown",
-            "minutes": f"{self.minutes:.1f}",
-            "batch": _apart(each.usd_batch, calls, self.role),
-            "shared_prefix": _apart(each.usd_shared_prefix, calls, self.role),
-            "basis": f"{each.pilot}_calls" if each.pilot else "assumed",
-        }
-        return "estimate " + " ".join(f"{key}={value}" for key, value in fields.items())
+        return (
+            self.stage,
+            self.role,
+            self.model,
+            f"{calls:.0f}",
+            f"{self.least}..{self.most}",
+            f"{calls * each.prompt_tokens:.0f}",
+            f"{calls * each.completion_tokens:.0f}",
+            dollars(self.usd),
+            _interval(self.interval(level)),
+            f"{self.minutes:.1f}",
+            _apart(each.usd_batch, calls, self.role),
+            _apart(each.usd_shared_prefix, calls, self.role),
+            f"{each.pilot} calls" if each.pilot else "assumed",
+        )
+
+
+HEAD = (
+    *("stage", "role", "model", "calls", "range", "tokens in", "tokens out", "US$", "interval", "minutes"),
+    *("by batch", "shared prefix", "basis"),
+)
+
+
+def _interval(bounds: tuple[float, float] | None) -> str:
+    return f"{dollars(bounds[0])}..{dollars(bounds[1])}" if bounds else "unknown"
 
 
 def _apart(usd: float | None, calls: float, role: str) -> str:
@@ -119,16 +141,23 @@ def dollars(usd: float | None) -> str:
     return "unknown" if usd is None else f"{usd:.4f}"
 
 
-def total(estimates: Sequence[Estimate], level: float) -> str:
-    """Write the sum of estimates as one line; the sum is unknown as soon as one of them is."""
+def sum_of(estimates: Sequence[Estimate]) -> float | None:
+    """Return the expected dollars of all; unknown as soon as one of them is."""
     known = [each.usd for each in estimates]
-    usd = None if None in known else sum(each or 0.0 for each in known)
+    return None if None in known else sum(each or 0.0 for each in known)
+
+
+def table(estimates: Sequence[Estimate], level: float) -> str:
+    """Write estimates as a table with their sum."""
+    usd = sum_of(estimates)
     bounds = [each.interval(level) for each in estimates]
     halves = [((high - low) / 2) for found in bounds if found for low, high in [found]]
-    if usd is None or len(halves) < len(bounds):
-        interval = "unknown"
-    else:
+    together = None
+    if usd is not None and len(halves) == len(bounds):
         half = math.sqrt(sum(each * each for each in halves))
-        interval = f"{dollars(max(0.0, usd - half))}..{dollars(usd + half)}"
-    minutes = sum(each.minutes for each in estimates)
-    return f"estimate total usd={dollars(usd)} interval={interval} minutes={minutes:.1f}"
+        together = (max(0.0, usd - half), usd + half)
+    calls, minutes = (sum(values) for values in zip(*((e.calls.value, e.minutes) for e in estimates), strict=True))
+    last = ("all", "", "", f"{calls:.0f}", "", "", "", dollars(usd), _interval(together), f"{minutes:.1f}", "", "", "")
+    rows = [HEAD, *(each.row(level) for each in estimates), last]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(HEAD))]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ccfw.errors import CcfwError, RequestError, StoppedError
-from ccfw.estimate import total
+from ccfw.estimate import Estimate, dollars, sum_of, table
 from ccfw.llm import batch, local, prices, transports
 from ccfw.outcome import Outcome, io_error, of_error, say
 from ccfw.settings import ModelConfig, Settings
@@ -22,14 +22,14 @@ log = logging.getLogger(__name__)
 _READ_SCENARIOS = {"simulate", "evaluate", "attack", "report"}
 
 
-def run_job(settings: Settings, overrides: Sequence[str] = ()) -> Outcome:
+def run_job(settings: Settings, overrides: Sequence[str] = (), *, alone: bool = True) -> Outcome:
     """Run the job's stages and return what came of it; an error is said, and is part of that.
 
-    ``overrides`` are what the job was asked for with, for the record of a failure.
+    ``overrides`` are what the job was asked for with, for the record of a failure; ``alone`` is no job of a sweep.
     """
     results: list[StageResult] = []
     try:
-        _run(settings, results)
+        planned = _run(settings, results, alone=alone)
     except StoppedError as stopped:  # between the stages, or while one of them only computed
         if not any(result.interrupted for result in results):  # else the stage has said so
             log.warning("stopped (%s); the same line goes on", stopped)
@@ -39,12 +39,14 @@ def run_job(settings: Settings, overrides: Sequence[str] = ()) -> Outcome:
     except (CcfwError, OSError) as error:
         outcome = _broken_off(settings, results, error)
     else:
-        outcome = _outcome(settings, results)
+        outcome = planned or _outcome(settings, results)
     _track(settings, results, outcome, overrides)
     return outcome
 
 
-def _run(settings: Settings, results: list[StageResult]) -> None:
+def _run(settings: Settings, results: list[StageResult], *, alone: bool) -> Outcome | None:
+    """Run the stages into ``results``, or return what a dry run says of them."""
+    planned = None
     if not settings.dry_run:
         check_prerequisites(settings)
     with (
@@ -54,12 +56,18 @@ def _run(settings: Settings, results: list[StageResult]) -> None:
     ):
         context.stop.check()
         try:
-            _dry_run(context) if settings.dry_run else _run_stages(context, results)
+            if settings.dry_run:
+                planned = _dry_run(context, alone=alone)
+            else:
+                if settings.budget is not None:
+                    _warn_of_budget(settings, plan.estimates(context))
+                _run_stages(context, results)
         finally:
             _close_clients(runner)
             local.stop()
         if context.stop.interrupted:  # so that a sweep begins no other job
             context.stop.check()
+    return planned
 
 
 def _outcome(settings: Settings, results: Sequence[StageResult], *, interrupted: bool = False) -> Outcome:
@@ -163,21 +171,28 @@ def _run_stages(context: Context, results: list[StageResult]) -> None:
         print(_total(context.settings, results).line(), flush=True)
 
 
-def _dry_run(context: Context) -> None:
+def _dry_run(context: Context, *, alone: bool) -> Outcome:
+    """Print what the job would take; in a sweep, whose table says it too, only the calls."""
     settings = context.settings
     counts = {name: stage(name).plan(context) for name in settings.stage.runs}
     least, most = (sum(pair[side] for pair in counts.values()) for side in (0, 1))
     spread = " ".join(f"{name}={low}..{high}" for name, (low, high) in counts.items())
-    print(
-        f"plan model={settings.model.name} simulator={settings.simulator.name} judge={settings.judge.name} "
-        f"language={settings.language.name} dialogues={len(context.planned)} {spread} calls={least}..{most}"
-    )
-    found, level = plan.estimates(context), settings.bootstrap.level
-    for estimate in found:
-        print(estimate.line(level))
-    if len(found) > 1:
-        print(total(found, level))
-    print(StageResult(settings.stage.name, Path(settings.workspace) / settings.dataset.name).line(), flush=True)
+    roles = f"model={settings.model.name} simulator={settings.simulator.name} judge={settings.judge.name} "
+    roles += f"language={settings.language.name}"
+    print(f"plan {roles} dialogues={len(context.planned)} {spread} calls={least}..{most}")
+    found = plan.estimates(context)
+    if found and alone:
+        print(table(found, settings.bootstrap.level))
+    _warn_of_budget(settings, found)
+    expected = round(sum(each.calls.value for each in found))
+    return Outcome("ok", 0, expected, dollars(sum_of(found)), "estimated" if found else "")
+
+
+def _warn_of_budget(settings: Settings, found: Sequence[Estimate]) -> None:
+    """Say beforehand that a budget will not do: the first stages would spend it all."""
+    usd = sum_of(found)
+    if settings.budget is not None and usd is not None and usd > settings.budget:
+        log.warning("budget=%g: about %.4f US dollars are needed for everything", settings.budget, usd)
 
 
 def _close_clients(runner: asyncio.Runner) -> None:

@@ -8,7 +8,8 @@ that the role's view lacks is an error, so a prompt cannot reach for what its ro
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from ccfw.errors import PromptError
 from ccfw.records import Message
 
 _PARTS = ("system", "examples", "user")
+_INCLUDE = re.compile(r"\{%-?\s*include\s+[\"']([^\"']+)[\"']\s*-?%\}")
 
 
 class PromptSet:
@@ -78,28 +80,24 @@ class PromptSet:
         return any(part == "user" for part, _ in self._files(role))
 
     def digest(self, prefix: str) -> str:
-        """Return the hash of every file whose path under the style starts with ``prefix``, and of all they include."""
+        """Return the hash of every file whose path under the style starts with ``prefix``, includes put in.
+
+        A style that includes another's wording for a role has that wording's digest, so what rests on it is shared.
+        """
         if prefix not in self._digests:
             names = {path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.md.j2")}
             sha = hashlib.sha256()
-            for name, source in sorted(self._sources(name for name in names if name.startswith(prefix)).items()):
-                sha.update(f"{name}\0{source}\0".encode())
+            for name in sorted(name for name in names if name.startswith(prefix)):
+                sha.update(f"{name}\0{self._resolved(name)}\0".encode())
             self._digests[prefix] = sha.hexdigest()[:16]
         return self._digests[prefix]
 
-    def _sources(self, names: Iterable[str]) -> dict[str, str]:
-        import jinja2.meta
-
-        sources: dict[str, str] = {}
-        todo = list(names)
-        while todo:
-            name = todo.pop()
-            if name in sources:
-                continue
-            sources[name] = self._environment.loader.get_source(self._environment, name)[0]
-            found = jinja2.meta.find_referenced_templates(self._environment.parse(sources[name]))
-            todo += [other for other in found if other is not None]
-        return sources
+    def _resolved(self, name: str, within: tuple[str, ...] = ()) -> str:
+        """Return a file's text with the files that it includes in place of their tags, blanks at its end aside."""
+        if name in within:
+            return name  # files that include each other cannot be rendered, and still have a hash
+        source: str = self._environment.loader.get_source(self._environment, name)[0]
+        return _INCLUDE.sub(lambda tag: self._resolved(tag[1], (*within, name)), source).rstrip()
 
 
 def _messages(part: str, text: str) -> list[Message]:

@@ -321,7 +321,8 @@ def _keys(config: DictConfig, prefix: str = "") -> list[str]:
 
 
 def _close(name: str, options: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, options, n=1, cutoff=0.6)
+    same = [option for option in options if sorted(option) == sorted(name)]  # a trio in another order
+    close = same or difflib.get_close_matches(name, options, n=1, cutoff=0.6)
     return f" (did you mean {close[0]}?)" if close else ""
 
 

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 
-from ccfw.estimate import LEAST_PILOT, Estimate, Mean, PerCall, mean_of, total
+from ccfw.estimate import (
+    HEAD,
+    LEAST_PILOT,
+    Estimate,
+    Mean,
+    PerCall,
+    mean_of,
+    product,
+    sum_of,
+    table,
+    tries_of,
+)
 
 CALL = PerCall(1000, 200, 6.0, Mean(0.02, 0.001), 0.01, 0.015, 400)
 
@@ -57,30 +69,70 @@ def test_minutes_follow_from_what_runs_at_the_same_time(calls: int, at_once: int
     assert estimate(Mean(calls, 0.0), at_once=at_once).minutes == pytest.approx(minutes)
 
 
-def test_a_line_says_everything() -> None:
-    assert estimate(Mean(600, 0.0)).line(0.95) == (
-        "estimate stage=evaluate role=judge model=gpt5mini calls=600 range=600..1200 tokens_in=600000 "
-        "tokens_out=120000 usd=12.0000 interval=10.8240..13.1760 minutes=0.6 batch=6.0000 shared_prefix=9.0000 "
-        "basis=400_calls"
-    )
+def test_a_row_says_everything() -> None:
+    assert dict(zip(HEAD, estimate(Mean(600, 0.0)).row(0.95), strict=True)) == {
+        "stage": "evaluate",
+        "role": "judge",
+        "model": "gpt5mini",
+        "calls": "600",
+        "range": "600..1200",
+        "tokens in": "600000",
+        "tokens out": "120000",
+        "US$": "12.0000",
+        "interval": "10.8240..13.1760",
+        "minutes": "0.6",
+        "by batch": "6.0000",
+        "shared prefix": "9.0000",
+        "basis": "400 calls",
+    }
 
 
 def test_an_assumption_has_no_interval_and_an_unknown_price_no_dollars() -> None:
     assumed = PerCall(1000, 200, 6.0, Mean(0.02), None, None, 0)
     unpriced = PerCall(1000, 200, 6.0, None, None, None, 0)
-    first, second = (estimate(Mean(600), call, role="assistant").line(0.95) for call in (assumed, unpriced))
-    assert first.endswith("usd=12.0000 interval=unknown minutes=0.6 batch=- shared_prefix=- basis=assumed")
-    assert second.endswith("usd=unknown interval=unknown minutes=0.6 batch=- shared_prefix=- basis=assumed")
+    rows = [estimate(Mean(600), call, role="assistant").row(0.95) for call in (assumed, unpriced)]
+    assert rows[0][7:] == ("12.0000", "unknown", "0.6", "-", "-", "assumed")
+    assert rows[1][7:] == ("unknown", "unknown", "0.6", "-", "-", "assumed")
+
+
+def test_a_request_takes_its_first_try_and_its_share_of_further_ones() -> None:
+    found = tries_of(400, 100)
+    assert [found.value, found.error] == pytest.approx([1.25, 10 / 400])
+
+
+def test_without_a_further_try_one_may_still_come() -> None:
+    found = tries_of(400, 0)
+    assert [found.value, found.error] == pytest.approx([1.0, 1 / 400])
+
+
+def test_relative_errors_of_a_product_add_in_squares() -> None:
+    found = product(Mean(10, 0.3), Mean(4, 0.16))
+    assert [found.value, found.error] == pytest.approx([40.0, 40 * math.sqrt(0.03**2 + 0.04**2)])
+    assert product(Mean(10, 0.3), Mean(4)) == Mean(40)
+
+
+def cells(estimates: list[Estimate]) -> list[list[str]]:
+    return [re.split(r"  +", line) for line in table(estimates, 0.95).splitlines()]
 
 
 def test_independent_errors_of_a_sum_add_in_squares() -> None:
     half = 1.959963984540054 * 12.0 * 0.05 * math.sqrt(2)
-    assert total([estimate(Mean(600, 0.0))] * 2, 0.95) == (
-        f"estimate total usd=24.0000 interval={24 - half:.4f}..{24 + half:.4f} minutes=1.2"
-    )
+    assert cells([estimate(Mean(600, 0.0))] * 2)[-1] == [
+        "all",
+        "1200",
+        "24.0000",
+        f"{24 - half:.4f}..{24 + half:.4f}",
+        "1.2",
+    ]
 
 
 def test_one_unknown_price_makes_the_sum_unknown() -> None:
     unpriced = PerCall(1000, 200, 6.0, None, None, None, 0)
     parts = [estimate(Mean(600, 0.0)), estimate(Mean(600, 0.0), unpriced)]
-    assert total(parts, 0.95) == "estimate total usd=unknown interval=unknown minutes=1.2"
+    assert cells(parts)[-1] == ["all", "1200", "unknown", "unknown", "1.2"]
+    assert sum_of(parts) is None
+
+
+def test_columns_stand_under_their_heads() -> None:
+    head, *rows = table([estimate(Mean(600, 0.0))], 0.95).splitlines()
+    assert rows[0].index("12.0000") == head.index("US$")

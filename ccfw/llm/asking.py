@@ -16,6 +16,9 @@ V = TypeVar("V")
 _TRIES = 1000
 """Keeps the tries of one question apart from the repeats of the question: the ledger tells requests by replicate."""
 
+AGAIN = "+"
+"""Ends the role of a request that is a further try."""
+
 
 @dataclass(frozen=True)
 class Asked(Generic[V]):
@@ -102,4 +105,5 @@ def _again(request: ChatRequest, failure: Failure, number: int) -> ChatRequest:
     reason = f"An earlier reply was not accepted: {failure.detail}. Send the whole reply, in the required form only."
     *before, last = request.messages
     asked = Message(role=last.role, content=f"{last.content}\n\n{reason}")
-    return replace(request, messages=(*before, asked), replicate=request.replicate + number * _TRIES)
+    role = request.role if request.role.endswith(AGAIN) else request.role + AGAIN
+    return replace(request, messages=(*before, asked), replicate=request.replicate + number * _TRIES, role=role)

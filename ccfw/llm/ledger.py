@@ -80,6 +80,11 @@ class Ledger:
         for row in self._reader.execute(query, (provider_model, role, limit)):
             yield _decoded(row[0])
 
+    def count(self, provider_model: str, role: str) -> int:
+        """Return how many replies of a model in a role there are."""
+        query = "SELECT COUNT(*) FROM calls WHERE provider_model = ? AND role = ?"
+        return int(self._reader.execute(query, (provider_model, role)).fetchone()[0])
+
     async def put(self, key: str, provider_model: str, reply: ChatReply, role: str = "") -> None:
         """Keep a reply; returns when it is on disk."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()

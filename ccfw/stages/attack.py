@@ -79,7 +79,7 @@ def _run_member(context: Context, member: ModelConfig, episodes: Held) -> StageR
     output = context.output(NAME, fingerprint(content))
     meter = Meter()
     result = StageResult(NAME, output.folder, meter=meter)
-    bench = Bench(settings, member, context.client(member, meter), judge_prompts(context, member))
+    bench = Bench(settings, member, context.client(member, meter), judge_prompts(context, member), stage=NAME)
     items = _items(context, episodes)
     with output:
         try:

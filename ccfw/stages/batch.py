@@ -65,7 +65,12 @@ def run_batch(
         _keep_failures(output, failures, standing, kind)
         _tell(result, [reason for record in failures.values() if (reason := broken(record))], output)
     if result.stopped:
-        log.warning("stopped (%s): %d of %d are kept; the same line goes on", result.stopped, result.done, len(todo))
+        log.warning(
+            "stopped (%s): %d of %d done, replies paid for are kept; the same line goes on",
+            result.stopped,
+            result.done,
+            len(todo),
+        )
 
 
 async def _work_through(

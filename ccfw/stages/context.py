@@ -61,8 +61,10 @@ class StageResult:
 
     @property
     def status(self) -> Status:
-        """``ok``: nothing failed; ``failed``: nothing is there; ``partial``: something between."""
-        if not self.failed and not self.interrupted and not self.stopped:
+        """``ok``: nothing failed; ``failed``: nothing is there; ``partial``: something between, or stopped early."""
+        if self.interrupted or self.stopped:
+            return "partial"
+        if not self.failed:
             return "ok"
         return "partial" if self.done + self.skipped else "failed"
 
@@ -116,11 +118,11 @@ class Context:
         """The scenarios that the job reads."""
         return load(self.settings.dataset, Path(self.settings.workspace) / ".datasets")
 
-    @cached_property
-    def selection(self) -> tuple[Outline, ...]:
-        """The scenarios that the job takes; raises ``RequestError`` with every value that no scenario has."""
+    @property
+    def criteria(self) -> Criteria:
+        """What the job asks scenarios, or seeds, to be."""
         settings = self.settings
-        criteria = Criteria(
+        return Criteria(
             tiers=settings.trap.tiers,
             regions=settings.region,
             identities=settings.identity,
@@ -131,6 +133,11 @@ class Context:
             splits=settings.split,
             ids=settings.ids,
         )
+
+    @cached_property
+    def selection(self) -> tuple[Outline, ...]:
+        """The scenarios that the job takes; raises ``RequestError`` with every value that no scenario has."""
+        settings, criteria = self.settings, self.criteria
         found = problems(self.dataset.outlines, criteria)
         if found:
             raise RequestError(found)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ccfw.errors import RequestError, StoppedError
+from ccfw.errors import ProviderError, RequestError, StoppedError
 from ccfw.llm import prices
 from ccfw.llm.asking import Asked, ask, build_request
 from ccfw.llm.batch import prefill
@@ -164,6 +164,10 @@ def _judge(
             concurrency=workers(bench.member),
             stop=context.stop,
         )
+    except ProviderError as error:  # no batch can be made or read
+        part.skipped = len(done_ids(output.records) & {key for key, _ in docket})
+        part.failed, part.reason = len(docket) - part.skipped, f"batch={context.settings.batch.name}: {error}"
+        log.warning("stage=%s: %d failed: %s; batch=none asks directly", NAME, part.failed, part.reason)
     except StoppedError as stopped:  # while a batch was made or waited for; run_batch lets none out
         context.stop.ask(str(stopped))
         part.stopped, part.interrupted = context.stop.reason, context.stop.interrupted
@@ -351,6 +355,11 @@ def episodes_output(context: Context) -> Output:
     return context.output(simulate.NAME, fingerprint(simulate.parts(context)))
 
 
+def judge_role(stage: str, prompts: PromptSet) -> str:
+    """Return the role of a judge of a stage under some prompts."""
+    return f"judge/{stage}/{prompts.style}"
+
+
 @dataclass(frozen=True)
 class Bench:
     """One member of the judge with its prompts."""
@@ -361,6 +370,12 @@ class Bench:
     prompts: PromptSet
     withheld: Mapping[str, str] = field(default_factory=dict)
     """Requests that are not to be sent, by key: the reason."""
+    stage: str = NAME
+
+    @property
+    def role(self) -> str:
+        """What the ledger files the calls under: other prompts and other stages take other tokens."""
+        return judge_role(self.stage, self.prompts)
 
     @property
     def breadth(self) -> Breadth:
@@ -379,7 +394,7 @@ class Bench:
         return build_request(
             self.member,
             self.prompts.render(JOINT if joint else f"judge/{metric.value}", fields),
-            role="judge",
+            role=self.role,
             temperature=self.settings.judging.temperature,
             seed=self.settings.seed,
             schema_name="judge_joint" if joint else f"judge_{metric.value}",

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
-from ccfw.estimate import Estimate, Mean, PerCall, mean_of
+from ccfw.estimate import LEAST_PILOT, Estimate, Mean, PerCall, mean_of, product, tries_of
 from ccfw.llm import prices
+from ccfw.llm.asking import AGAIN
 from ccfw.llm.ledger import Ledger
 from ccfw.llm.types import ChatReply, Usage
 from ccfw.records import Episode, Metric
 from ccfw.settings import ModelConfig, Settings
 from ccfw.stages import attack, evaluate, simulate
 from ccfw.stages.context import Context
-from ccfw.store import fingerprint, read_records
+from ccfw.store import read_records
 
 _PILOT = 1000
 """The latest calls that are read as a pilot."""
+_DIALOGUES = 500
+"""Of one folder, those whose turns are counted."""
+LEAST_DIALOGUES = 10
+"""Dialogues from which the mean of their turns is read."""
 
 
 def estimates(context: Context) -> list[Estimate]:
@@ -33,45 +39,48 @@ def _simulation(context: Context) -> Iterator[Estimate]:
     settings = context.settings
     least, most = simulate.plan(context)
     dialogues = simulate.missing(context)
-    turns = _turns(context)
-    calls = Mean(turns.value * dialogues, None if turns.error is None else turns.error * dialogues)
+    turns = product(_turns(context), Mean(dialogues, 0.0))
     tries = settings.simulation.tries
     for role, model in (("assistant", settings.model), ("simulator", settings.simulator)):
         bound = most // (1 + tries) * (tries if role == "simulator" else 1)
-        yield Estimate(
-            simulate.NAME,
-            role,
-            model.name,
-            calls,
-            least // 2,
-            bound,
-            _per_call(context, role, model),
-            min(model.max_in_flight, max(1, dialogues)),
-        )
+        per_call, asked = _per_call(context, role, role, model)
+        calls = product(turns, asked) if role == "simulator" else turns
+        at_once = min(model.max_in_flight, max(1, dialogues))
+        yield Estimate(simulate.NAME, role, model.name, calls, least // 2, bound, per_call, at_once)
 
 
 def _turns(context: Context) -> Mean:
-    """Return the turns of a dialogue: as held so far under these settings, or as assumed."""
-    output = context.output(simulate.NAME, fingerprint(simulate.parts(context)))
-    held = mean_of([len(episode.turns) for episode in read_records(output.records, Episode)])
+    """Return the turns of a dialogue: as the same two models held them in this workspace, or as assumed."""
+    settings = context.settings
+    folder = context.output(simulate.NAME, "any").folder.parent
+    lengths = [
+        len(episode.turns)
+        for path in sorted(folder.glob("*/records.jsonl"))
+        for episode in islice(read_records(path, Episode), _DIALOGUES)
+        if (episode.target_model, episode.simulator_model) == (settings.model.name, settings.simulator.name)
+    ]
+    held = mean_of(lengths, LEAST_DIALOGUES)
     if held is not None:
         return held
     planned = context.planned
     shards = sum(scenario.shards for scenario, _ in planned) / max(1, len(planned))
-    return Mean(shards * context.settings.estimate.turns_per_shard)
+    return Mean(shards * settings.estimate.turns_per_shard)
 
 
 def _judging(context: Context, name: str) -> Iterator[Estimate]:
-    plan_member = attack.plan_member if name == attack.NAME else evaluate.plan_member
+    attacked = name == attack.NAME
     for member in context.settings.judge.members.values():
-        least, most = plan_member(context, member)
-        per_call = _per_call(context, "judge", member)
-        yield Estimate(name, "judge", member.name, Mean(least, 0.0), least, most, per_call, member.max_in_flight)
+        least, most = (attack.plan_member if attacked else evaluate.plan_member)(context, member)
+        prompts = attack.judge_prompts(context, member) if attacked else context.prompts(member)
+        per_call, asked = _per_call(context, "judge", evaluate.judge_role(name, prompts), member)
+        calls = product(Mean(least, 0.0), asked)
+        yield Estimate(name, "judge", member.name, calls, least, most, per_call, member.max_in_flight)
 
 
-def _per_call(context: Context, role: str, model: ModelConfig) -> PerCall:
-    tariff, assumed = prices.tariff(model), getattr(context.settings.estimate, role)
-    pilot = _pilot(context, role, model)
+def _per_call(context: Context, kind: str, role: str, model: ModelConfig) -> tuple[PerCall, Mean]:
+    """Return what a call takes, and how many calls a request takes, by the ledger or by assumption."""
+    tariff, assumed = prices.tariff(model), getattr(context.settings.estimate, kind)
+    pilot, asked = _pilot(context, role, model)
     if pilot:
         tokens_in = _mean([reply.usage.prompt_tokens for reply in pilot], assumed.prompt_tokens)
         tokens_out = _mean([reply.usage.completion_tokens for reply in pilot], assumed.completion_tokens)
@@ -82,17 +91,11 @@ def _per_call(context: Context, role: str, model: ModelConfig) -> PerCall:
         tokens_in, tokens_out, seconds = assumed.prompt_tokens, assumed.completion_tokens, assumed.seconds
         cost = tariff.cost(Usage(round(tokens_in), round(tokens_out), None)) if tariff else None
         usd = None if cost is None else Mean(cost)
-    batch = prices.batch_tariff(model, context.settings.batch.discount)
     usage = Usage(round(tokens_in), round(tokens_out), None)
-    return PerCall(
-        tokens_in,
-        tokens_out,
-        seconds,
-        usd,
-        batch.cost(usage) if batch and role == "judge" else None,
-        _shared_prefix(context.settings, tariff, usage) if role == "judge" else None,
-        len(pilot),
-    )
+    batch = prices.batch_tariff(model, context.settings.batch.discount) if kind == "judge" else None
+    shared = _shared_prefix(context.settings, tariff, usage) if kind == "judge" else None
+    by_batch = batch.cost(usage) if batch else None
+    return PerCall(tokens_in, tokens_out, seconds, usd, by_batch, shared, len(pilot)), asked
 
 
 def _shared_prefix(settings: Settings, tariff: prices.Tariff | None, usage: Usage) -> float | None:
@@ -103,13 +106,18 @@ def _shared_prefix(settings: Settings, tariff: prices.Tariff | None, usage: Usag
     return tariff.cost(Usage(usage.prompt_tokens, usage.completion_tokens, round(usage.prompt_tokens * share)))
 
 
-def _pilot(context: Context, role: str, model: ModelConfig) -> list[ChatReply]:
-    path = context.ledger_path
+def _pilot(context: Context, role: str, model: ModelConfig) -> tuple[list[ChatReply], Mean]:
+    """Return the latest calls of a model in a role, further tries among them, and the calls that a request took."""
+    path, name = context.ledger_path, model.provider_model
     if not path.exists():
-        return []
+        return [], Mean(1.0)
     with Ledger(path) as ledger:
-        found = list(ledger.replies(model.provider_model, role, _PILOT))
-    return found if mean_of([reply.seconds for reply in found]) else []
+        first, further = ledger.count(name, role), ledger.count(name, role + AGAIN)
+        if first < LEAST_PILOT:
+            return [], Mean(1.0)
+        share = min(1.0, _PILOT / (first + further))
+        found = [*ledger.replies(name, role, _PILOT), *ledger.replies(name, role + AGAIN, round(further * share))]
+    return found, tries_of(first, further)
 
 
 def _mean(values: list[int | None] | list[float], otherwise: float) -> float:

@@ -154,6 +154,7 @@ def _parts(context: Context, rows: list[Row]) -> dict[str, Any]:
         "rows": digest([comma_separated(rows)]),
         "language": settings.language.name,
         "trap": settings.trap.name,
+        "mode": settings.mode.name.value,
         "dataset": context.dataset.digest,
     }
 
@@ -227,7 +228,15 @@ def _attack_rates(context: Context) -> list[tuple[str, str]]:
     if len(members) > 1 and len(rates) == len(members):
         panel = attacks.panel_outcomes(list(members.values()), judge.aggregation)
         rates.insert(0, (f"{judge.name}, the {judge.aggregation} of its members", attacks.rate(panel)))
-    return [(name, f"{rate.rose} of {rate.scored} scores rose, {rate.unscored} pairs unscored") for name, rate in rates]
+    level = context.settings.bootstrap.level
+    return [(name, _rate_text(rate, level)) for name, rate in rates]
+
+
+def _rate_text(rate: attacks.Rate, level: float) -> str:
+    """Write a success rate with its interval; by kind and language it stands in the stage's own tables."""
+    bounds = rate.interval(level)
+    share = "" if rate.share is None or bounds is None else f" ({rate.share:.1%}, {bounds[0]:.1%} to {bounds[1]:.1%})"
+    return f"{rate.rose} of {rate.scored} scores rose{share}, {rate.unscored} pairs unscored"
 
 
 def _transcripts(context: Context, folder: Path, own: Judged) -> list[Path]:

@@ -19,6 +19,7 @@ from ccfw.read_universe import read_universe
 from ccfw.records import Region
 from ccfw.resources import resource
 from ccfw.seeds import TIERS, Allocation, Shares, allocate, names
+from ccfw.settings import Settings
 from ccfw.stages.context import Context, StageResult
 from ccfw.store import Output, digest, fingerprint, write_atomically
 from ccfw.universe import Universe
@@ -46,7 +47,8 @@ def parts(context: Context) -> dict[str, Any]:
 
 
 def run(context: Context) -> StageResult:
-    """Allocate the seeds and write them, unless the same are there."""
+    """Allocate the seeds and write them, unless the same are there; raise ``RequestError`` for a selection of them."""
+    _whole(context.settings)
     content = parts(context)
     output = Output(Path(context.settings.workspace) / "universe" / NAME / fingerprint(content))
     result = StageResult(NAME, output.folder)
@@ -62,9 +64,18 @@ def run(context: Context) -> StageResult:
     return result
 
 
-def plan(_: Context) -> tuple[int, int]:
+def plan(context: Context) -> tuple[int, int]:
     """Return the calls of the stage: none."""
+    _whole(context.settings)
     return 0, 0
+
+
+def _whole(settings: Settings) -> None:
+    """Refuse a selection: shares are exact over all seeds, and what reads them selects."""
+    keys = ("region", "identity", "domain", "subdomain", "age", "gender", "split", "ids", "limit")
+    given = [key for key in keys if getattr(settings, key)]
+    if given:
+        raise RequestError([f"{key}: stage={NAME} makes every seed; the stages that read them select" for key in given])
 
 
 def _allocated(universe: Universe, context: Context) -> Allocation:

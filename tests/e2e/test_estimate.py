@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ccfw.estimate import HEAD
 from tests.e2e.running import Run, ccfw, cost_of, scripted
 from tests.fakes.provider import FakeProvider
 from tests.fakes.scripts import roles
@@ -12,10 +13,12 @@ LINE = ("stage=pipeline", "bootstrap.resamples=50")
 
 
 def estimates(run: Run) -> dict[str, dict[str, str]]:
-    """Return the fields of a dry run's estimates by role."""
-    lines = [line.split()[1:] for line in run.out.splitlines() if line.startswith("estimate ")]
-    found = [dict(field.split("=", 1) for field in line if "=" in field) for line in lines]
-    return {fields.get("role", "total"): fields for fields in found}
+    """Return the rows of a dry run's table by role, the sum as ``all``."""
+    _, head, *lines = run.out.splitlines()
+    starts = [head.index(name) for name in HEAD]
+    ends = [*starts[1:], None]
+    rows = [{name: line[a:b].strip() for name, a, b in zip(HEAD, starts, ends, strict=True)} for line in lines]
+    return {row["role"] or row["stage"]: row for row in rows}
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +35,16 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Run, Run]:
 
 def test_without_a_pilot_everything_is_assumed(runs: tuple[Run, Run, Run]) -> None:
     found = estimates(runs[0])
-    assert {role: fields.get("basis") for role, fields in found.items()} == {
+    assert {role: fields["basis"] for role, fields in found.items()} == {
         "assistant": "assumed",
         "simulator": "assumed",
         "judge": "assumed",
-        "total": None,
+        "all": "",
     }
     assert {fields["interval"] for fields in found.values()} == {"unknown"}
     judge = found["judge"]  # 72 calls of 2,500 and 350 tokens at 1 and 2 dollars a million
-    assert (judge["calls"], judge["tokens_in"], judge["tokens_out"]) == ("72", "180000", "25200")
-    assert (judge["usd"], judge["batch"]) == ("0.2304", "0.1152")
+    assert (judge["calls"], judge["tokens in"], judge["tokens out"]) == ("72", "180000", "25200")
+    assert (judge["US$"], judge["by batch"]) == ("0.2304", "0.1152")
 
 
 def test_nobody_is_called_by_a_plan(runs: tuple[Run, Run, Run]) -> None:
@@ -52,10 +55,10 @@ def test_a_pilot_gives_the_means_of_its_calls(runs: tuple[Run, Run, Run]) -> Non
     _, held, after = runs
     judge = estimates(after)["judge"]
     asked = held.asked("judge")
-    assert judge["basis"] == f"{len(asked)}_calls"
+    assert judge["basis"] == f"{len(asked)} calls"
     assert judge["calls"] == "36"
     low, high = (float(bound) for bound in judge["interval"].split(".."))
-    assert low < float(judge["usd"]) < high
+    assert low < float(judge["US$"]) < high
 
 
 def test_what_was_left_is_what_had_been_said(runs: tuple[Run, Run, Run]) -> None:
@@ -66,4 +69,4 @@ def test_what_the_pilots_calls_cost_is_the_mean_that_is_multiplied(runs: tuple[R
     _, held, after = runs
     asked = held.asked("judge")
     mean = cost_of(asked) / len(asked)
-    assert float(estimates(after)["judge"]["usd"]) == pytest.approx(36 * mean, abs=1e-4)
+    assert float(estimates(after)["judge"]["US$"]) == pytest.approx(36 * mean, abs=1e-4)
