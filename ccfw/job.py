@@ -131,6 +131,8 @@ def check_prerequisites(settings: Settings) -> None:
         needed |= {"model": settings.model, "simulator": settings.simulator}
     if "templates" in settings.stage.runs:
         needed |= {"generator": settings.generator}
+    if "blueprints" in settings.stage.runs:
+        needed |= {"generator": settings.generator, "auditor": settings.auditor, "translator": settings.translator}
     if {"evaluate", "attack"} & set(settings.stage.runs):
         needed |= {f"judge.members.{name}": member for name, member in settings.judge.members.items()}
     problems = []
@@ -165,7 +167,7 @@ def _run_stages(context: Context, results: list[StageResult]) -> None:
         result: StageResult = stage(name).run(context)
         print(result.line(), flush=True)
         results.append(result)
-        if result.interrupted or (name == "simulate" and result.status == "failed"):
+        if result.interrupted or (name == "simulate" and not result.done + result.skipped):
             break  # the next stage would find nothing; unscored judgements are still worth a table
     if len(context.settings.stage.runs) > 1:
         print(_total(context.settings, results).line(), flush=True)

@@ -135,13 +135,13 @@ def test_a_stopped_run_says_so_and_exits_with_1(slow: Stopped) -> None:
     first, last = (line.partition(" WARNING ")[2] for line in slow.err.splitlines())
     name = "SIGINT" if "SIGINT" in first else "SIGTERM"
     assert first == f"{name}: calls in flight have {GRACE_S:g} s to end; once more ends the run at once"
-    assert last == f"stopped ({name}): 0 of 6 are kept; the same line goes on"
+    assert last == f"stopped ({name}): 0 of 6 done, replies paid for are kept; the same line goes on"
 
 
 def test_the_manifest_of_a_stopped_run_is_its_closing_line(slow: Stopped) -> None:
     told = closing(slow.out.splitlines()[0])
     assert {key: slow.manifest[key] for key in told} == told
-    assert told["status"] == "failed"  # no dialogue was over, so that there is nothing yet
+    assert told["status"] == "partial"
 
 
 def test_the_run_after_a_stop_finishes_and_asks_nothing_twice(slow: Stopped) -> None:
@@ -207,10 +207,10 @@ def test_in_a_sweep_no_job_follows_a_stopped_one(tmp_path: Path, how: signal.Sig
     assert set(seeds) == {0}
     *_, head, first, second, counts = out.splitlines()
     assert head.split() == ["job", "overrides", "status", "calls", "cost", "reason"]
-    assert first.split()[:3] == ["0", "seed=0", "failed"]
+    assert first.split()[:3] == ["0", "seed=0", "partial"]
     assert first.endswith("interrupted")
     assert second.split() == ["1", "seed=1", "not", "run", "-", "-"]
-    assert counts == "ccfw sweep jobs=2 ok=0 partial=0 failed=1 refused=0 not_run=1"
+    assert counts == "ccfw sweep jobs=2 ok=0 partial=1 failed=0 refused=0 not_run=1"
 
 
 @pytest.mark.long
@@ -229,7 +229,7 @@ def test_a_run_that_waits_for_a_batch_is_stopped_in_good_order(tmp_path: Path, h
     told = {each["stage"]: each for each in map(closing, out.splitlines())}
     assert list(told) == ["simulate", "evaluate", "pipeline"]
     manifest = json.loads((tmp_path / told["evaluate"]["out"] / "manifest.json").read_text("utf-8"))
-    assert manifest["status"] == told["evaluate"]["status"] == "failed"
+    assert manifest["status"] == told["evaluate"]["status"] == "partial"
     assert told["pipeline"]["status"] == "partial"
     reason = f"stopped ({how.name}): batches under way go on at the provider; the same line goes on"
     assert err.splitlines()[-1].partition(" WARNING ")[2] == reason
@@ -290,9 +290,9 @@ def test_a_disk_with_little_room_is_told_before_anything_is_paid(tmp_path: Path,
     with FakeProvider(GOOD) as provider:
         run = ccfw(tmp_path, *scripted(provider, "limit=2"), provider=provider)
     assert (run.code, run.requests) == (1, ())
-    assert run.closings["simulate"]["status"] == "failed"
+    assert run.closings["simulate"]["status"] == "partial"
     [line] = run.err.splitlines()
-    assert line.partition(" WARNING ")[2] == f"stopped ({NO_ROOM}): 0 of 2 are kept; the same line goes on"
+    assert line.partition(" WARNING ")[2] == f"stopped ({NO_ROOM}): 0 of 2 done, replies paid for are kept; the same line goes on"
 
 
 @pytest.mark.long
@@ -307,7 +307,7 @@ def test_a_disk_that_runs_low_lets_no_call_begin_and_loses_none(tmp_path: Path, 
         second = ccfw(tmp_path, *arguments, provider=provider)
     assert first.code == 1
     assert first.closings["simulate"]["calls"] == len(first.requests) == kept > 0
-    stopped = rf"\S+ WARNING stopped \({NO_ROOM}\): \d+ of \d+ are kept; the same line goes on"
+    stopped = rf"\S+ WARNING stopped \({NO_ROOM}\): \d+ of \d+ done, replies paid for are kept; the same line goes on"
     assert all(re.fullmatch(stopped, line) for line in first.err.splitlines())
     assert second.code == 0
     assert {each.digest for each in first.requests}.isdisjoint(each.digest for each in second.requests)

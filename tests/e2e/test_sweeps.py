@@ -173,9 +173,9 @@ def test_an_interruption_ends_the_sweep_with_its_table(tmp_path: Path, how: sign
         out, err = process.communicate(timeout=60)
     rows = table(Run(tmp_path, process.returncode, out, err, ()))
     assert [(row[1], row[2], row[-1]) for row in rows[1:3]] == [
-        ("limit=1", "failed", "interrupted"),
+        ("limit=1", "partial", "interrupted"),
         ("limit=2", "not run", "-"),
     ]
-    assert rows[3] == ["ccfw sweep jobs=2 ok=0 partial=0 failed=1 refused=0 not_run=1"]
+    assert rows[3] == ["ccfw sweep jobs=2 ok=0 partial=1 failed=0 refused=0 not_run=1"]
     assert (process.returncode, "Traceback" in err) == (1, False)
     assert len(list(tmp_path.glob("workspace/starter/simulate/*/manifest.json"))) == 1
