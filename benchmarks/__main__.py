@@ -63,7 +63,7 @@ def keep(name: str, section: Section, when: str) -> None:
     """Keep what a measurement came to in place of what it came to before."""
     content = json.loads(KEPT.read_text("utf-8")) if KEPT.exists() else {}
     about = f"{section.about} Measured on {when}."
-    content[name] = section._replace(about=about, bars=tuple(bar._asdict() for bar in section.bars))._asdict()
+    content[name] = section._asdict() | {"about": about, "bars": [bar._asdict() for bar in section.bars]}
     KEPT.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
