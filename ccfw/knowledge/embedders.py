@@ -11,7 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from ccfw.errors import RequestError
-from ccfw.knowledge.vectors import Floats, unit
+from ccfw.knowledge.nearest import Floats
+from ccfw.knowledge.vectors import unit
 from ccfw.settings import EmbedderConfig
 
 

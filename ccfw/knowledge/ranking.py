@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ _RRF = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A candidate: its position, its retriever's own score, and the score it is ranked by."""
 
@@ -43,20 +44,23 @@ def above(hits: Iterable[Hit], least: float | None) -> list[Hit]:
 
 
 def reranked(
-    hits: Iterable[Hit], identities: Mapping[int, Sequence[str]], identity: str | None, bonus: float
+    hits: Sequence[Hit], identities: Mapping[int, Sequence[str]], identity: str | None, bonus: float
 ) -> list[Hit]:
     """Raise what names the persona's identity by a bonus, and lower what names only others by half of it.
 
-    ``identities`` gives those of each position; a passage about everybody stays where it is.
+    ``hits`` come best first; ``identities`` gives those of positions that name some. A passage about everybody stays
+    where it is.
     """
 
     def moved(hit: Hit) -> Hit:
-        named = identities[hit.position]
+        named = identities.get(hit.position)
         if identity is None or not named:
             return hit
         return replace(hit, score=hit.score + (bonus if identity in named else -bonus / 2))
 
-    return by_score(moved(hit) for hit in hits)
+    if not any(hit.position in identities for hit in hits):
+        return list(hits)
+    return by_score(map(moved, hits))
 
 
 def distinct(hits: Iterable[Hit], k: int, same: Callable[[int, int], bool], taken: Sequence[int] = ()) -> list[Hit]:
@@ -74,8 +78,13 @@ def distinct(hits: Iterable[Hit], k: int, same: Callable[[int, int], bool], take
 
 def overlap(one: str, other: str) -> float:
     """Return the share of words that two texts have in common (Jaccard)."""
-    a, b = set(one.lower().split()), set(other.lower().split())
+    a, b = _words(one), _words(other)
     return len(a & b) / len(a | b) if a | b else 1.0
+
+
+@lru_cache(2_000)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.lower().split())
 
 
 def normalised(scores: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

@@ -10,6 +10,8 @@ from ccfw.records import PaperRecord, Record, Region, Text
 
 OURS = "ccfw"
 """Source of what was written for this project."""
+NOT_STATED = "not stated in the source"
+"""Stands where a user's file says nothing: nothing is invented for it."""
 
 Category = Literal[
     "food_and_drink",
@@ -28,7 +30,9 @@ Category = Literal[
     "travel_and_public_space",
     "health_and_care",
     "law_and_regulation",
+    "unknown",
 ]
+"""What a taboo is about; ``unknown`` only where a user's file does not say."""
 
 
 class NicheTerm(Record):
@@ -69,9 +73,12 @@ class Taboo(PaperRecord):
     action: Text
     """The act, as a careless adviser might recommend it."""
     detailed_explanation: Text
-    severity: Literal["low", "medium", "high"]
+    severity: Literal["low", "medium", "high", "unknown"]
+    """``unknown`` only where a user's file does not say."""
     exceptions: Text
     """Who does not hold it, or when it does not apply."""
     verify_with: Text
     """The kind of source by which to check it."""
     source: Text = OURS
+    """``ccfw`` for our own words, else data set and row as ``normad:123``."""
+    licence: Text = "CC-BY-4.0"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from ccfw.knowledge.queries import INSTRUCTION, TABOO_INSTRUCTION, Queries
 from ccfw.knowledge.ranking import Hit, above, distinct, overlap, reranked
 from ccfw.knowledge.records import NicheTerm, Passage, Taboo
-from ccfw.knowledge.shelf import Shelf
+from ccfw.knowledge.shelf import Asked, Shelf
 
 _SAME = 0.6
 """Share of words in common from which two texts are taken for one."""
@@ -55,6 +55,21 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """What is asked for one seed; seeds of one template and identity ask the same."""
+
+    queries: Queries
+    regions: tuple[str, ...]
+    """The first one's taboos are shown."""
+    identity: str | None
+    grounded: bool
+    """Whether the seed rests on a taboo."""
+
+
+_Found = Mapping[Asked, Sequence[Hit]]
+
+
+@dataclass(frozen=True)
 class Retriever:
     """Two shelves and how much of them is shown."""
 
@@ -64,28 +79,48 @@ class Retriever:
 
     def evidence(self, queries: Queries, regions: Sequence[str], identity: str | None, *, grounded: bool) -> Evidence:
         """Return what a seed is shown: passages of its regions, and taboos of the first if it rests on one."""
-        scenario = self._ranked(queries.scenario, regions, identity)
-        persona = self._ranked(queries.identity, regions, identity)
+        ((_, found),) = self.evidence_of([Wanted(queries, tuple(regions), identity, grounded)])
+        return found
+
+    def prepare(self, wanted: Iterable[Wanted]) -> None:
+        """Embed all queries of many seeds, so that the wait for it comes at once and is told."""
+        asked = list(wanted)
+        self.passages.prepare([query for each in asked for query in _of_passages(each)], INSTRUCTION)
+        self.taboos.prepare([each.queries.taboo for each in asked if each.grounded], TABOO_INSTRUCTION)
+
+    def evidence_of(self, wanted: Iterable[Wanted]) -> Iterator[tuple[Wanted, Evidence]]:
+        """Yield the evidence of many seeds, region by region; of those that ask the same, once."""
+        groups: dict[str, list[Wanted]] = {}
+        for each in dict.fromkeys(wanted):
+            groups.setdefault(each.regions[0], []).append(each)
+        self.prepare(each for group in groups.values() for each in group)
+        for group in groups.values():
+            pairs = ((query, each.regions) for each in group for query in _of_passages(each))
+            passages = self.passages.hits(pairs, INSTRUCTION)
+            taboos = self.taboos.hits((_of_taboos(each) for each in group if each.grounded), TABOO_INSTRUCTION)
+            for each in group:
+                yield each, self._evidence(each, passages, taboos)
+
+    def _evidence(self, wanted: Wanted, passages: _Found, taboos: _Found) -> Evidence:
+        by_scenario, by_identity = (passages[query, wanted.regions] for query in _of_passages(wanted))
+        scenario, persona = self._ranked(by_scenario, wanted.identity), self._ranked(by_identity, wanted.identity)
         first = distinct(scenario, self.terms.by_scenario, self._same)
         rest = distinct(persona, self.terms.passages - len(first), self._same, [hit.position for hit in first])
         more = self.terms.passages - len(first) - len(rest)
         taken = [hit.position for hit in (*first, *rest)]
         first += distinct(scenario, more, self._same, taken)
         found = [self._found(hit, "scenario") for hit in first] + [self._found(hit, "identity") for hit in rest]
-        taboos = self.taboos_for(queries.taboo, regions[:1], identity) if grounded else ()
-        return Evidence(tuple(found), self._niche(persona), taboos)
+        shown = self._taboos(taboos[_of_taboos(wanted)], wanted.identity) if wanted.grounded else ()
+        return Evidence(tuple(found), self._niche(persona), shown)
 
-    def taboos_for(self, query: str, regions: Sequence[str], identity: str | None) -> tuple[Taboo, ...]:
-        """Return the taboos that a query finds in regions, the persona's own first."""
-        hits = self.taboos.hits(query, regions, TABOO_INSTRUCTION)
-        named = {hit.position: self.taboos.documents[hit.position].identities for hit in hits}
-        ranked = reranked(hits, named, identity, self.terms.identity_bonus)
+    def _taboos(self, hits: Sequence[Hit], identity: str | None) -> tuple[Taboo, ...]:
+        """Return the taboos that are shown, the persona's own first."""
+        ranked = reranked(hits, self.taboos.named, identity, self.terms.identity_bonus)
         return tuple(self.taboos.documents[hit.position] for hit in ranked[: self.terms.taboos])
 
-    def _ranked(self, query: str, regions: Sequence[str], identity: str | None) -> list[Hit]:
-        hits = above(self.passages.hits(query, regions, INSTRUCTION), self.terms.min_score)
-        named = {hit.position: self.passages.documents[hit.position].identities for hit in hits}
-        return reranked(hits, named, identity, self.terms.identity_bonus)
+    def _ranked(self, hits: Sequence[Hit], identity: str | None) -> list[Hit]:
+        kept = above(hits, self.terms.min_score)
+        return reranked(kept, self.passages.named, identity, self.terms.identity_bonus)
 
     def _same(self, one: int, other: int) -> bool:
         if one == other:
@@ -100,3 +135,11 @@ class Retriever:
         best = [self.passages.documents[hit.position] for hit in hits[: self.terms.niche_passages]]
         found = [term for passage in best for term in passage.niche_terms[: self.terms.niche_terms]]
         return tuple({term.term: term for term in found}.values())
+
+
+def _of_passages(wanted: Wanted) -> tuple[str, str]:
+    return wanted.queries.scenario, wanted.queries.identity
+
+
+def _of_taboos(wanted: Wanted) -> Asked:
+    return wanted.queries.taboo, wanted.regions[:1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -13,14 +13,18 @@ import numpy as np
 from ccfw.errors import StoreError
 from ccfw.knowledge.embedders import Embedder
 from ccfw.knowledge.lexical import LexicalIndex
+from ccfw.knowledge.nearest import Floats
+from ccfw.knowledge.query_vectors import QueryVectors
 from ccfw.knowledge.ranking import Hit, by_score, fused, normalised
 from ccfw.knowledge.vector_cache import VectorCache
-from ccfw.knowledge.vectors import VectorIndex, sorted_by_region
+from ccfw.knowledge.vectors import Hits, VectorIndex, merged, sorted_by_region
 from ccfw.store import digest
 
 log = logging.getLogger(__name__)
 DEPTH = 50
 """Candidates of each ranking before fusion, re-ranking and the removal of near-duplicates."""
+Asked = tuple[str, tuple[str, ...]]
+"""A query, and the regions that it is asked of."""
 
 
 class Document(Protocol):
@@ -31,6 +35,11 @@ class Document(Protocol):
         """Code of the region that it is about."""
         ...
 
+    @property
+    def identities(self) -> Sequence[str]:
+        """Identities that it names."""
+        ...
+
 
 D = TypeVar("D", bound=Document)
 
@@ -39,27 +48,53 @@ D = TypeVar("D", bound=Document)
 class Shelf(Generic[D]):
     """Documents sorted by region, with what finds them."""
 
-    documents: tuple[D, ...]
-    texts: tuple[str, ...]
-    ranges: dict[str, tuple[int, int]]
-    embedder: Embedder | None
+    documents: Sequence[D]
+    texts: Sequence[str]
+    ranges: Mapping[str, tuple[int, int]]
+    named: Mapping[int, Sequence[str]]
+    """Identities of the documents that name some, by position."""
+    queries: QueryVectors | None
     vectors: VectorIndex | None
     words: LexicalIndex | None
 
-    def hits(self, query: str, regions: Sequence[str], instruction: str) -> list[Hit]:
-        """Return the candidates for a query within regions, best first.
+    def hits(self, asked: Iterable[Asked], instruction: str) -> dict[Asked, list[Hit]]:
+        """Return the candidates for each query within its regions, best first.
 
         A hit's score is in standard deviations above what the query scores in its region at large; that of a hybrid
-        shelf is a fused reciprocal rank.
+        shelf is a fused reciprocal rank. What is found for a query does not depend on what else is asked.
         """
-        rankings = []
-        if self.vectors is not None and self.embedder is not None:
-            (found,) = self.vectors.search(self.embedder.queries([query], instruction), regions, DEPTH)
-            rows = zip(found.ids.tolist(), found.scores.tolist(), found.z.tolist(), strict=True)
-            rankings.append(by_score(Hit(position, raw, z) for position, raw, z in rows))
+        distinct = list(dict.fromkeys(asked))
+        rankings: list[Iterable[list[Hit]]] = []
+        if self.vectors is not None and self.queries is not None:
+            rankings.append(self._by_vectors(self.vectors, self.queries, distinct, instruction))
         if self.words is not None:
-            rankings.append(self._by_words(self.words, query, regions))
-        return fused(rankings) if len(rankings) > 1 else next(iter(rankings), [])
+            words = self.words
+            rankings.append(self._by_words(words, *each) for each in distinct)
+        found = zip(*rankings, strict=True)
+        return {each: fused(of) if len(of) > 1 else of[0] for each, of in zip(distinct, found, strict=True)}
+
+    def prepare(self, queries: Sequence[str], instruction: str) -> None:
+        """Embed queries that are to be asked later."""
+        if self.queries is not None and queries:
+            self.queries.of(queries, instruction)
+
+    @staticmethod
+    def _by_vectors(
+        vectors: VectorIndex, queries: QueryVectors, asked: Sequence[Asked], instruction: str
+    ) -> Iterable[list[Hit]]:
+        """Search each region once, with all queries that are asked of it."""
+        of_region: dict[str, dict[str, None]] = {}
+        for query, regions in asked:
+            for region in regions:
+                of_region.setdefault(region, {})[query] = None
+        found: dict[tuple[str, str], Hits] = {}
+        for region, texts in of_region.items():
+            near = vectors.within(queries.of(list(texts), instruction), region, DEPTH)
+            found |= {(text, region): hits for text, hits in zip(texts, near, strict=True)}
+        for query, regions in asked:
+            best = merged([found[query, region] for region in dict.fromkeys(regions)], DEPTH)
+            order = np.lexsort((best.ids, -best.z))
+            yield list(map(Hit, *(values[order].tolist() for values in (best.ids, best.scores, best.z))))
 
     def _by_words(self, words: LexicalIndex, query: str, regions: Sequence[str]) -> list[Hit]:
         scores = words.scores(query)
@@ -85,25 +120,40 @@ def build_shelf(
     order, ranges = sorted_by_region([str(each.region) for each in documents])
     ordered = tuple(documents[i] for i in order)
     texts = tuple(text_of(each) for each in ordered)
-    vectors = _vectors(texts, ranges, embedder, shipped, cache) if embedder else None
-    return Shelf(ordered, texts, ranges, embedder, vectors, LexicalIndex(texts) if lexical else None)
+    return Shelf(
+        ordered,
+        texts,
+        ranges,
+        {position: each.identities for position, each in enumerate(ordered) if each.identities},
+        QueryVectors(embedder, cache) if embedder else None,
+        _vectors(texts, ranges, embedder, shipped, cache) if embedder else None,
+        LexicalIndex(texts) if lexical else None,
+    )
 
 
 def _vectors(
     texts: Sequence[str], ranges: dict[str, tuple[int, int]], embedder: Embedder, shipped: Path | None, cache: Path
 ) -> VectorIndex:
-    wanted = vectors_of(embedder.name, texts)
-    if shipped is not None and (shipped / "index.json").exists():
-        try:
-            index, about = VectorIndex.load(shipped)
-        except StoreError as error:
-            log.warning("%s; the texts are embedded anew", error)
-        else:
-            if about.get("digest") == wanted:
-                return index
+    index = stored_vectors(shipped, vectors_of(embedder.name, texts)) if shipped is not None else None
+    return index or VectorIndex(embedded(texts, embedder, cache), ranges)
+
+
+def stored_vectors(folder: Path, wanted: str) -> VectorIndex | None:
+    """Return the vectors that a folder holds, if it holds any and they are those that are wanted."""
+    if not (folder / "index.json").exists():
+        return None
+    try:
+        index, about = VectorIndex.load(folder)
+    except StoreError as error:
+        log.warning("%s; the texts are embedded anew", error)
+        return None
+    return index if about.get("digest") == wanted else None
+
+
+def embedded(texts: Sequence[str], embedder: Embedder, cache: Path) -> Floats:
+    """Return the vectors of passages, of which only those that were never embedded before are."""
     dimension = embedder.queries(["dimension"], "").shape[1]
-    held = VectorCache(cache / f"{digest([embedder.name])}.vectors", dimension)
-    return VectorIndex(held.embed(texts, embedder.passages), ranges)
+    return VectorCache(cache / f"{digest([embedder.name])}.vectors", dimension).embed(texts, embedder.passages)
 
 
 def vectors_of(embedder: str, texts: Sequence[str]) -> str:

@@ -5,12 +5,17 @@ The starter base can then be searched at once; embedding it takes a few minutes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+
+import numpy as np
 
 from ccfw.knowledge.embedders import Embedder, open_embedder
 from ccfw.knowledge.files import read_passages, read_taboos
+from ccfw.knowledge.nearest import Floats
 from ccfw.knowledge.records import Passage, Taboo
-from ccfw.knowledge.shelf import build_shelf, vectors_of
+from ccfw.knowledge.shelf import build_shelf, stored_vectors, vectors_of
+from ccfw.knowledge.vectors import sorted_by_region
 from ccfw.resources import resource
 from ccfw.settings import EmbedderConfig
 
@@ -26,12 +31,32 @@ def passage_text(passage: Passage) -> str:
 
 def taboo_text(taboo: Taboo) -> str:
     """Return what of a taboo is searched."""
-    return f"{taboo.category.replace('_', ' ')}: {taboo.action}. {taboo.detailed_explanation}"
+    about = "" if taboo.category == "unknown" else f"{taboo.category.replace('_', ' ')}: "
+    return f"{about}{taboo.action}. {taboo.detailed_explanation}"
 
 
 def shipped_folder(kind: str, embedder: Embedder) -> Path:
     """Return where the vectors of ``passages`` or ``taboos`` by an embedder are, if they ship."""
     return resource("data") / "knowledge" / "vectors" / embedder.name.replace(":", "_") / kind
+
+
+class Knowing:
+    """An embedder to which the taboos that ship are known by their vectors; it embeds what stands beside them."""
+
+    def __init__(self, embedder: Embedder, ours: Sequence[Taboo]) -> None:
+        """Look up what ships of this very embedder; when nothing does, everything is embedded."""
+        self.name = embedder.name
+        self.queries = embedder.queries
+        self._embed = embedder.passages
+        texts = [taboo_text(ours[i]) for i in sorted_by_region([each.region for each in ours])[0]]
+        index = stored_vectors(shipped_folder("taboos", embedder), vectors_of(embedder.name, texts))
+        self._known = dict(zip(texts, index.vectors, strict=True)) if index else {}
+
+    def passages(self, texts: Sequence[str]) -> Floats:
+        """Embed texts that are to be found."""
+        new = [text for text in texts if text not in self._known]
+        found = dict(zip(new, self._embed(new), strict=True)) if new else {}
+        return np.stack([self._known[text] if text in self._known else found[text] for text in texts])
 
 
 def ship(cache: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ccfw.knowledge.records import OURS
 from ccfw.knowledge.retriever import Evidence
 
 _LEAD = 420
@@ -20,6 +21,8 @@ def context_lines(evidence: Evidence) -> Iterator[str]:
     for taboo in evidence.taboos:
         yield f"Taboo [{taboo.region}] {taboo.category}: {taboo.action}. {taboo.detailed_explanation}"
         yield f"  Exceptions: {taboo.exceptions}"
+        if taboo.source != OURS:
+            yield f"  Source: {taboo.source}, licence: {taboo.licence}"
 
 
 def lead(text: str) -> str:

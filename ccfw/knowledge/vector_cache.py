@@ -14,7 +14,7 @@ import numpy as np
 from filelock import FileLock
 from tqdm import tqdm
 
-from ccfw.knowledge.vectors import Floats
+from ccfw.knowledge.nearest import Floats
 
 log = logging.getLogger(__name__)
 _HASH = 16
@@ -30,48 +30,55 @@ class VectorCache:
         """Open or create the file; a record torn by a kill is cut off."""
         self.path = path
         self._record = np.dtype([("key", f"V{_HASH}"), ("vector", np.float32, (dimension,))])
+        self._rows: dict[bytes, int] = {}
+        self._read = 0
         path.parent.mkdir(parents=True, exist_ok=True)
 
     def embed(self, texts: Sequence[str], embed: Callable[[Sequence[str]], Floats]) -> Floats:
         """Return the vectors of texts, embedding and keeping those that are not there yet, in small portions."""
+        keys = [_key(text) for text in texts]
         with FileLock(self.path.with_name(f".{self.path.name}.lock")):
-            held = self._held()
-            keys = [_key(text) for text in texts]
-            missing = list({key: text for key, text in zip(keys, texts, strict=True) if key not in held}.items())
+            self._look()
+            missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._rows}
             if missing:
-                held |= self._embedded(missing, embed)
-        return np.stack([held[key] for key in keys]) if keys else np.empty((0, self._dimension), dtype=np.float32)
+                self._embed(list(missing.items()), embed)
+                self._look()
+            return self._vectors([self._rows[key] for key in keys])
 
-    @property
-    def _dimension(self) -> int:
-        return int(self._record["vector"].shape[0])
+    def _look(self) -> None:
+        """Learn what was added to the file, by this process or another, since it was last looked at."""
+        whole = self.path.stat().st_size // self._record.itemsize if self.path.exists() else 0
+        if whole < self._read:  # the file was taken away
+            self._rows, self._read = {}, 0
+        if whole > self._read:
+            keys = self._mapped(whole)["key"][self._read :].tobytes()
+            new = range(self._read, whole)
+            self._rows |= {keys[i : i + _HASH]: row for i, row in zip(range(0, len(keys), _HASH), new, strict=True)}
+            self._read = whole
 
-    def _held(self) -> dict[bytes, Floats]:
-        size = self.path.stat().st_size if self.path.exists() else 0
-        whole = size // self._record.itemsize
-        if not whole:
-            return {}
-        rows = np.memmap(self.path, dtype=self._record, mode="r", shape=(whole,))
-        return {bytes(key): vector for key, vector in zip(rows["key"], rows["vector"], strict=True)}
+    def _vectors(self, rows: Sequence[int]) -> Floats:
+        if not rows:
+            return np.empty((0, *self._record["vector"].shape), dtype=np.float32)
+        found: Floats = self._mapped(self._read)["vector"][np.array(rows)]
+        return found
 
-    def _embedded(
-        self, missing: Sequence[tuple[bytes, str]], embed: Callable[[Sequence[str]], Floats]
-    ) -> dict[bytes, Floats]:
-        found: dict[bytes, Floats] = {}
+    def _mapped(self, rows: int) -> Any:
+        return np.memmap(self.path, dtype=self._record, mode="r", shape=(rows,))
+
+    def _embed(self, missing: Sequence[tuple[bytes, str]], embed: Callable[[Sequence[str]], Floats]) -> None:
         began = time.monotonic()
-        with self._opened() as file, tqdm(total=len(missing), desc="embed", unit="", disable=None) as bar:
+        silent = None if len(missing) > _CHUNK else True
+        with self._opened() as file, tqdm(total=len(missing), desc="embed", unit="", disable=silent) as bar:
             for start in range(0, len(missing), _CHUNK):
                 part = missing[start : start + _CHUNK]
                 vectors = embed([text for _, text in part])
                 for (key, _), vector in zip(part, vectors, strict=True):
                     file.write(key + np.ascontiguousarray(vector, dtype=np.float32).tobytes())
-                    found[key] = vector
                 file.flush()
                 bar.update(len(part))
                 if start == 0:
                     _tell(len(missing) - len(part), (time.monotonic() - began) / len(part))
             os.fsync(file.fileno())
-        return found
 
     def _opened(self) -> Any:
         file = self.path.open("ab")

@@ -1,4 +1,4 @@
-"""Exact nearest neighbours within regions: the only import of faiss.
+"""Vectors by region, and the neighbours of a query within regions.
 
 Vectors are normalised and sorted by region, so a region is a slice and a filter is no filter: every id that comes back
 is of a region that was asked for. On disk they are one ``.npy``, mapped into memory, beside a manifest that names the
@@ -8,21 +8,18 @@ metric. An approximate index is not used: with a filter it loses recall, and a s
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ccfw.errors import StoreError
+from ccfw.knowledge.nearest import Floats, Ints, nearest, one_thread
 from ccfw.store import write_atomically
 
 METRIC = "inner_product_of_unit_vectors"
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
 _TOLERANCE = 1e-3
 
 
@@ -46,57 +43,69 @@ class Spread:
     mean: Floats
     covariance: Floats
 
-    def z(self, queries: Floats, scores: Floats) -> Floats:
+    @classmethod
+    def of(cls, vectors: Floats) -> Spread:
+        """Return the spread of a region's vectors."""
+        mean = vectors.mean(axis=0)
+        centred = vectors - mean
+        return cls(mean, (centred.T @ centred / max(1, len(vectors))).astype(np.float32))
+
+    def z(self, query: Floats, scores: Floats) -> Floats:
         """Return how many standard deviations scores lie above what a query scores in the region."""
-        centre = queries @ self.mean
-        spread = np.sqrt(np.maximum(np.einsum("qd,de,qe->q", queries, self.covariance, queries), 1e-12))
-        found: Floats = ((scores - centre[:, None]) / spread[:, None]).astype(np.float32)
+        centre, variance = query @ self.mean, float(query @ (self.covariance @ query))
+        found: Floats = ((scores - centre) / np.sqrt(max(variance, 1e-12))).astype(np.float32)
         return found
 
 
 class VectorIndex:
     """Vectors by region."""
 
-    def __init__(self, vectors: Floats, ranges: Mapping[str, tuple[int, int]]) -> None:
+    def __init__(
+        self, vectors: Floats, ranges: Mapping[str, tuple[int, int]], spreads: Mapping[str, Spread] | None = None
+    ) -> None:
         """Take unit vectors of which each region's are one slice; raise ``ValueError`` for others."""
         sample = np.asarray(vectors[:: max(1, len(vectors) // 1000)])
         if len(sample) and np.abs(np.linalg.norm(sample, axis=1) - 1).max() > _TOLERANCE:
             raise ValueError("the vectors are not of length 1")
         self.vectors = vectors
         self.ranges = dict(ranges)
-        self._spread: dict[str, Spread] = {}
+        self._spreads = dict(spreads or {})
 
     def spread(self, region: str) -> Spread:
         """Return the spread of a region's vectors."""
-        if region not in self._spread:
+        if region not in self._spreads:
             low, high = self.ranges[region]
-            part = np.asarray(self.vectors[low:high], dtype=np.float32)
-            mean = part.mean(axis=0)
-            centred = part - mean
-            self._spread[region] = Spread(mean, (centred.T @ centred / max(1, len(part))).astype(np.float32))
-        return self._spread[region]
+            self._spreads[region] = Spread.of(np.asarray(self.vectors[low:high], dtype=np.float32))
+        return self._spreads[region]
 
     def search(self, queries: Floats, regions: Sequence[str], k: int) -> list[Hits]:
         """Return the ``k`` nearest of the regions to each query, fewer only where the regions hold fewer."""
-        parts = [self._within(queries, region, k) for region in dict.fromkeys(regions) if region in self.ranges]
-        if not parts:
-            empty = np.empty(0, dtype=np.float32)
-            return [Hits(np.empty(0, dtype=np.int64), empty, empty) for _ in queries]
-        ids, scores, z = (np.concatenate([part[i] for part in parts], axis=1) for i in range(3))
-        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        return [Hits(ids[row, best], scores[row, best], z[row, best]) for row, best in enumerate(order)]
+        parts = [self.within(queries, region, k) for region in dict.fromkeys(regions)]
+        return [merged([part[row] for part in parts], k) for row in range(len(queries))]
 
-    def _within(self, queries: Floats, region: str, k: int) -> tuple[Ints, Floats, Floats]:
-        low, high = self.ranges[region]
-        scores, ids = _knn(queries, self.vectors[low:high], min(k, high - low))
-        return ids + low, scores, self.spread(region).z(queries, scores)
+    def within(self, queries: Floats, region: str, k: int) -> list[Hits]:
+        """Return the ``k`` nearest of a region to each query; what is found for one does not depend on the others."""
+        low, high = self.ranges.get(region, (0, 0))
+        with one_thread().limit(limits=1):
+            found = nearest(queries, np.asarray(self.vectors[low:high]), k)
+            if low == high:
+                return [Hits(ids, scores, scores) for ids, scores in found]
+            spread = self.spread(region)
+            rows = zip(queries, found, strict=True)
+            return [Hits(ids + low, scores, spread.z(query, scores)) for query, (ids, scores) in rows]
 
     def save(self, folder: Path, about: Mapping[str, Any]) -> None:
         """Write vectors and manifest."""
         folder.mkdir(parents=True, exist_ok=True)
+        for name in ("index.json", "spreads.npy"):  # of the old vectors; a kill must not leave them beside new ones
+            (folder / name).unlink(missing_ok=True)
         part = folder / ".vectors.part.npy"
         np.save(part, np.ascontiguousarray(self.vectors, dtype=np.float32))
         part.replace(folder / "vectors.npy")
+        if len(self.vectors) > len(self.ranges) * self.vectors.shape[1]:  # else it is sooner computed than read
+            spreads = map(self.spread, sorted(self.ranges))
+            np.save(part, np.stack([np.vstack([each.mean, each.covariance]) for each in spreads]))
+            part.replace(folder / "spreads.npy")
         content = {"metric": METRIC, "ranges": {name: list(pair) for name, pair in self.ranges.items()}, **about}
         write_atomically(
             folder / "index.json", json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
@@ -109,8 +118,9 @@ class VectorIndex:
             about = json.loads((folder / "index.json").read_text("utf-8"))
             vectors = np.load(folder / "vectors.npy", mmap_mode="r", allow_pickle=False)
             ranges = {name: (int(low), int(high)) for name, (low, high) in about["ranges"].items()}
+            spreads = dict(zip(sorted(ranges), _spreads(folder), strict=False))
             fits = about["metric"] == METRIC and max((high for _, high in ranges.values()), default=0) == len(vectors)
-            index = cls(vectors, ranges)
+            index = cls(vectors, ranges, spreads)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise StoreError(f"{folder}: not a vector index: {error}") from None
         if not fits:
@@ -118,18 +128,23 @@ class VectorIndex:
         return index, about
 
 
-def _knn(queries: Floats, vectors: Floats, k: int) -> tuple[Floats, Ints]:
-    logging.getLogger("faiss.loader").setLevel(logging.WARNING)
-    import faiss
+def _spreads(folder: Path) -> list[Spread]:
+    if not (folder / "spreads.npy").exists():
+        return []
+    held = np.load(folder / "spreads.npy", mmap_mode="r", allow_pickle=False)
+    return [Spread(np.asarray(each[0]), np.asarray(each[1:])) for each in held]
 
-    faiss.omp_set_num_threads(1)  # a few milliseconds of work do not pay for waking others
-    scores, ids = faiss.knn(
-        np.ascontiguousarray(queries, dtype=np.float32),
-        np.ascontiguousarray(vectors, dtype=np.float32),
-        k,
-        metric=faiss.METRIC_INNER_PRODUCT,
-    )
-    return scores, ids
+
+def merged(parts: Sequence[Hits], k: int) -> Hits:
+    """Return the ``k`` nearest of several regions' neighbours of one query."""
+    if len(parts) == 1:
+        return parts[0]
+    none = np.empty(0, dtype=np.float32)
+    ids = np.concatenate([none.astype(np.int64), *(part.ids for part in parts)])
+    scores = np.concatenate([none, *(part.scores for part in parts)])
+    z = np.concatenate([none, *(part.z for part in parts)])
+    best = np.lexsort((ids, -scores))[:k]
+    return Hits(ids[best], scores[best], z[best])
 
 
 def sorted_by_region(regions: Sequence[str]) -> tuple[Ints, dict[str, tuple[int, int]]]:

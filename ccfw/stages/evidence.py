@@ -1,43 +1,61 @@
-"""The retriever of a job: the knowledge bases that ship, opened with the job's settings."""
+"""The retriever of a job: the knowledge bases that ship and the one built of dumps, opened with the job's settings."""
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
-from ccfw.knowledge.embedders import open_embedder
+from ccfw.knowledge.embedders import Embedder, open_embedder
 from ccfw.knowledge.files import read_passages, read_taboos
+from ccfw.knowledge.importing import read_atlas, with_imported
+from ccfw.knowledge.library import open_library
+from ccfw.knowledge.records import Passage, Taboo
 from ccfw.knowledge.retriever import Retriever
-from ccfw.knowledge.shelf import build_shelf
-from ccfw.knowledge.shipped import passage_text, shipped_folder, taboo_text
+from ccfw.knowledge.shelf import Shelf, build_shelf
+from ccfw.knowledge.shipped import Knowing, passage_text, shipped_folder, taboo_text
 from ccfw.resources import resource
 from ccfw.stages.context import Context
 
+log = logging.getLogger(__name__)
 
-def open_retriever(context: Context) -> Retriever | None:
+
+def open_retriever(context: Context, built: Path | None = None) -> Retriever | None:
     """Return the retriever that the job names; ``None`` for ``retriever=none``.
 
-    Raises ``RequestError`` when its embedder is not installed.
+    ``built`` is where the passages made of the job's dumps are, if it names a knowledge base that is made of some.
+    Raises ``RequestError`` when its embedder is not installed, or with every fault of the user's files of taboos.
     """
     config = context.settings.retriever
     if config.embedder is None and not config.lexical:
         return None
-    folder = resource("data") / "knowledge"
+    ours, entries = _taboos(context)
     embedder = open_embedder(config.embedder) if config.embedder else None
     cache = Path(context.settings.workspace) / "kb" / "vectors"
-    passages = build_shelf(
-        read_passages(folder / "passages"),
-        passage_text,
-        embedder=embedder,
-        lexical=config.lexical,
-        shipped=shipped_folder("passages", embedder) if embedder else None,
-        cache=cache,
-    )
     taboos = build_shelf(
-        read_taboos(folder / "taboos"),
+        entries,
         taboo_text,
-        embedder=embedder,
+        embedder=Knowing(embedder, ours) if embedder and entries != ours else embedder,
         lexical=config.lexical,
         shipped=shipped_folder("taboos", embedder) if embedder else None,
         cache=cache,
     )
-    return Retriever(passages, taboos, config)
+    return Retriever(_passages(context, built, embedder, cache), taboos, config)
+
+
+def _taboos(context: Context) -> tuple[tuple[Taboo, ...], tuple[Taboo, ...]]:
+    """Return the taboos that ship, and them with those of the user's files."""
+    ours, own = read_taboos(resource("data") / "knowledge" / "taboos"), context.settings.kb.taboos
+    return ours, with_imported(ours, own, read_atlas(resource("data"))) if own else ours
+
+
+def _passages(context: Context, built: Path | None, embedder: Embedder | None, cache: Path) -> Shelf[Passage]:
+    """Return the passages that ship, and with them those of the built knowledge base."""
+    ours = read_passages(resource("data") / "knowledge" / "passages")
+    lexical = context.settings.retriever.lexical
+    if built is not None and (built / "manifest.json").exists():
+        return open_library(built, ours, embedder=embedder, lexical=lexical, cache=cache)
+    if built is not None:
+        kb = context.settings.kb.name
+        log.warning("kb=%s is not built yet: only what ships is searched; build it by stage=kb without query", kb)
+    shipped = shipped_folder("passages", embedder) if embedder else None
+    return build_shelf(ours, passage_text, embedder=embedder, lexical=lexical, shipped=shipped, cache=cache)

@@ -52,7 +52,7 @@ def run(context: Context) -> StageResult:
 def show(context: Context, query: str) -> StageResult:
     """Print what a blueprint of the job's regions and identity would be shown for a query."""
     settings = context.settings
-    retriever = open_retriever(context, _made_of_dumps(context))
+    retriever = open_retriever(context, made_of_dumps(context))
     result = StageResult(NAME, resource("data") / "knowledge")
     if retriever is None:
         raise RequestError([f"retriever={settings.retriever.name}: nothing is looked up; choose another"])
@@ -67,7 +67,7 @@ def show(context: Context, query: str) -> StageResult:
     return result
 
 
-def _made_of_dumps(context: Context) -> Path | None:
+def made_of_dumps(context: Context) -> Path | None:
     """Return where the passages of the job's dumps are or will be; ``None`` when it asks for those that ship."""
     config = context.settings.kb
     if config.build is None:
@@ -87,7 +87,7 @@ def build(context: Context) -> StageResult:
     if config.build is None:
         return StageResult(NAME, resource("data") / "knowledge")
     chosen = _plan(config.dumps, config.build)
-    output = Output(folder(context))
+    output = Output(folder(context), context.stop)
     result = StageResult(NAME, output.folder)
     with output:
         if manifest := output.read_manifest():

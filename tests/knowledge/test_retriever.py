@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from ccfw.knowledge.lexical import LexicalIndex, tokens
+from ccfw.knowledge.nearest import Floats
 from ccfw.knowledge.queries import Queries, queries
 from ccfw.knowledge.ranking import Hit, above, distinct, fused, normalised, overlap, reranked
 from ccfw.knowledge.records import NicheTerm, Passage, Taboo
 from ccfw.knowledge.retriever import Retriever
 from ccfw.knowledge.shelf import Shelf, build_shelf, vectors_of
 from ccfw.knowledge.vector_cache import VectorCache
-from ccfw.knowledge.vectors import Floats, VectorIndex, unit
+from ccfw.knowledge.vectors import VectorIndex, unit
 from ccfw.read_universe import read_universe
 from ccfw.records import Region
 from ccfw.resources import resource
@@ -111,6 +112,11 @@ def shelves(
     )
 
 
+def found(shelf: Shelf[Passage], query: str) -> list[Hit]:
+    """Return what a query finds in Singapore."""
+    return shelf.hits([(query, ("SG",))], "")[query, ("SG",)]
+
+
 def test_evidence_is_of_the_regions_and_both_queries(tmp_path: Path) -> None:
     passages, taboos = shelves(tmp_path, embedder=Toy())
     found = Retriever(passages, taboos, TERMS).evidence(
@@ -144,13 +150,13 @@ def test_a_seed_that_rests_on_no_taboo_is_shown_none(tmp_path: Path) -> None:
 
 def test_words_find_what_shares_words_and_nothing_else(tmp_path: Path) -> None:
     passages, _ = shelves(tmp_path, lexical=True)
-    assert [passages.documents[hit.position].passage_id for hit in passages.hits("exam", ["SG"], "")] == ["SG_6"]
-    assert passages.hits("ujian sekolah", ["SG"], "") == []
+    assert [passages.documents[hit.position].passage_id for hit in found(passages, "exam")] == ["SG_6"]
+    assert found(passages, "ujian sekolah") == []
 
 
 def test_a_hybrid_fuses_both_rankings(tmp_path: Path) -> None:
     passages, _ = shelves(tmp_path, lexical=True, embedder=Toy())
-    best = passages.hits("market", ["SG"], "")[0]
+    best = found(passages, "market")[0]
     assert passages.documents[best.position].passage_id == "SG_4"
     assert best.score == pytest.approx(2 / 61)  # first in both
 
@@ -163,7 +169,7 @@ def test_reciprocal_ranks_add() -> None:
 
 def test_the_personas_own_rise_and_others_sink() -> None:
     hits = [Hit(0, 0, 2.0), Hit(1, 0, 1.8), Hit(2, 0, 1.7)]
-    named = {0: ["Tamil_Hindu"], 1: [], 2: ["Malay_Muslim", "Tamil_Hindu"]}
+    named = {0: ["Tamil_Hindu"], 2: ["Malay_Muslim", "Tamil_Hindu"]}
     moved = reranked(hits, named, "Malay_Muslim", 0.4)
     assert [hit.position for hit in moved] == [2, 0, 1]
     assert [hit.score for hit in moved] == pytest.approx([2.1, 1.8, 1.8])

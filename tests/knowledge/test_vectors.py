@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ccfw.errors import StoreError
-from ccfw.knowledge.vectors import Floats, VectorIndex, sorted_by_region, unit
+from ccfw.knowledge.nearest import Floats, nearest
+from ccfw.knowledge.vectors import Hits, VectorIndex, sorted_by_region, unit
 
 REGIONS = ("SG", "MY", "ID")
 
@@ -57,12 +58,35 @@ def test_z_is_the_distance_from_what_the_query_scores_in_its_region() -> None:
     assert [float(z) for z in hits.z] == pytest.approx(expected, rel=1e-3)
 
 
-def test_every_row_of_a_batch_is_what_it_is_alone() -> None:
-    index, _, rng = made(4, 70)
-    queries = drawn(rng, 9)
-    together = index.search(queries, ["SG", "ID"], 6)
-    alone = [index.search(queries[row : row + 1], ["SG", "ID"], 6)[0] for row in range(9)]
-    assert [hits.ids.tolist() for hits in together] == [hits.ids.tolist() for hits in alone]
+def plain(hits: Hits) -> tuple[list[int], list[float], list[float]]:
+    return hits.ids.tolist(), hits.scores.tolist(), hits.z.tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    count=st.integers(1, 200),
+    different=st.integers(1, 200),
+    k=st.integers(1, 40),
+    asked=st.lists(st.sampled_from([*REGIONS, "JP"]), min_size=1, max_size=4),
+)
+def test_every_row_of_a_batch_is_what_it_is_alone_to_the_last_bit(
+    seed: int, count: int, different: int, k: int, asked: list[str]
+) -> None:
+    index, _, rng = made(seed, count)
+    index.vectors[:] = index.vectors[rng.integers(0, min(different, count), count)]  # many are as near as each other
+    queries = drawn(rng, 300)
+    together = index.search(queries, asked, k)
+    alone = [index.search(queries[row : row + 1], asked, k)[0] for row in range(0, 300, 30)]
+    assert [plain(hits) for hits in together[::30]] == [plain(hits) for hits in alone]
+
+
+@pytest.mark.parametrize("count", [1, 9], ids=["alone", "together"])
+def test_of_vectors_that_are_as_near_as_each_other_the_first_are_found(count: int) -> None:
+    rng = np.random.default_rng(9)
+    same, query = drawn(rng, 1, 384), drawn(rng, 1, 384)
+    for ids, _ in nearest(np.repeat(query, count, axis=0), np.repeat(same, 500, axis=0), 5):
+        assert ids.tolist() == [0, 1, 2, 3, 4]
 
 
 def test_a_region_without_documents_has_no_neighbours() -> None:
@@ -86,6 +110,23 @@ def test_an_index_comes_back_from_disk_as_it_was(tmp_path: Path) -> None:
     assert (about["embedder"], about["digest"]) == ("e5", "abc")
     assert isinstance(loaded.vectors, np.memmap)
     assert loaded.search(query, ["MY"], 4)[0].ids.tolist() == index.search(query, ["MY"], 4)[0].ids.tolist()
+
+
+def test_the_spreads_of_a_large_index_are_kept_with_it(tmp_path: Path) -> None:
+    index, _, rng = made(6, 40)
+    index.save(tmp_path, {})
+    np.save(tmp_path / "spreads.npy", np.zeros((3, 9, 8), dtype=np.float32))
+    query = drawn(rng, 1)
+    assert (VectorIndex.load(tmp_path)[0].search(query, ["MY"], 4)[0].z > 1e3).all()  # as if nothing differed
+    index.save(tmp_path, {})
+    found, expected = VectorIndex.load(tmp_path)[0].search(query, ["MY"], 4), index.search(query, ["MY"], 4)
+    assert found[0].z.tolist() == expected[0].z.tolist()
+
+
+def test_a_small_index_is_kept_without_spreads(tmp_path: Path) -> None:
+    index, _, _ = made(6, 24)  # as many numbers as the three covariances have, or fewer
+    index.save(tmp_path, {})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["index.json", "vectors.npy"]
 
 
 def test_what_is_no_index_is_said_to_be_none(tmp_path: Path) -> None:
