@@ -1,6 +1,12 @@
 """The door: compose → settings → stages → exit code. The only ``@hydra.main``."""
 
+# ruff: noqa: E402 what is imported takes a while, and a signal meanwhile must not end in somebody's traceback
 from __future__ import annotations
+
+import signal
+
+for _each in (signal.SIGINT, signal.SIGTERM):  # as long as nothing is under way; a job then ends in good order
+    signal.signal(_each, signal.SIG_DFL)
 
 import argparse
 import gc
@@ -9,11 +15,10 @@ import io
 import logging
 import os
 import secrets
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
@@ -37,14 +42,29 @@ _NO_READER = 128 + 13
 def main() -> None:
     """Run the command and exit with the worst code of its jobs."""
     gc.set_threshold(50_000, 20, 100)  # a run holds many records and few cycles: looking for them often costs a sixth
-    for each in (signal.SIGINT, signal.SIGTERM):  # as long as nothing is under way; a job then ends in good order
-        signal.signal(each, signal.SIG_DFL)
+    _open_closed_streams()
     try:
         code = _run(sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:
         _leave()
     sys.exit(code)
+
+
+def _open_closed_streams() -> None:
+    """Give streams that the shell closed to nobody: else a database would be opened under a stream's number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # it takes the lowest number that is free
+            os.set_inheritable(number, True)
+    sys.stdout = sys.stdout or _nobody()
+    sys.stderr = sys.stderr or _nobody()
+
+
+def _nobody() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _run(command_line: Sequence[str]) -> int:
@@ -61,6 +81,9 @@ def _run(command_line: Sequence[str]) -> int:
         return error.exit_code
     except (HydraException, OmegaConfBaseException) as error:
         say(RequestError([" ".join(str(error).split())]))
+        return RequestError.exit_code
+    except RecursionError:
+        say(RequestError(["the settings are nested too deeply, or contain themselves"]))
         return RequestError.exit_code
     except BrokenPipeError:
         raise

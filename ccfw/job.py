@@ -14,6 +14,7 @@ from ccfw.errors import CcfwError, RequestError, StoppedError
 from ccfw.estimate import Estimate, dollars, sum_of, table
 from ccfw.llm import batch, local, prices, transports
 from ccfw.outcome import Outcome, io_error, of_error, say
+from ccfw.secrets import sendable
 from ccfw.settings import ModelConfig, Settings
 from ccfw.stages import plan, stage
 from ccfw.stages.context import Context, StageResult
@@ -138,18 +139,40 @@ def check_prerequisites(settings: Settings) -> None:
     problems = []
     for role, model in needed.items():
         problems += local.missing(model)
-        if model.api_key_env and not os.environ.get(model.api_key_env):
-            problems.append(f"{role}={model.name}: the environment variable {model.api_key_env} is not set")
-        if settings.budget is not None and prices.tariff(model) is None:
-            problems.append(
-                f"budget={settings.budget:g}: the price of {role}={model.name} ({model.provider_model}) is unknown; "
-                f"give {role}.price={{input: …, output: …, cached_input: null}} in US dollars per million tokens"
-            )
+        problems += _key_problems(role, model)
+        if settings.budget is not None:
+            problems += _budget_problems(settings.budget, role, model)
     if settings.batch.name != "none" and "evaluate" in settings.stage.runs:
         reasons = [batch.unsupported(member) for member in settings.judge.members.values()]
         problems += [f"batch={settings.batch.name}: {reason}" for reason in reasons if reason]
     if problems:
         raise RequestError(dict.fromkeys(problems))
+
+
+def _key_problems(role: str, model: ModelConfig) -> list[str]:
+    key = os.environ.get(model.api_key_env, "") if model.api_key_env else None
+    if key is None or (key and sendable(key)):
+        return []
+    what = "is not set"
+    if key:
+        what = "holds what no key can: blanks around it, a line break, a control character or one beyond ASCII"
+    return [f"{role}={model.name}: the environment variable {model.api_key_env} {what}"]
+
+
+def _budget_problems(usd: float, role: str, model: ModelConfig) -> list[str]:
+    problems = []
+    if prices.tariff(model) is None:
+        problems.append(
+            f"budget={usd:g}: the price of {role}={model.name} ({model.provider_model}) is unknown; "
+            f"give {role}.price={{input: …, output: …, cached_input: null}} in US dollars per million tokens"
+        )
+    problems += [
+        f"budget={usd:g}: {role}.extra_body.{name} changes what a call of {model.name} is billed for, "
+        f"so that no budget can hold; {instead.format(role=role)}"
+        for name, instead in prices.BEYOND_REQUEST.items()
+        if name in model.extra_body
+    ]
+    return problems
 
 
 def check_selection(settings: Settings) -> None:
@@ -181,7 +204,8 @@ def _dry_run(context: Context, *, alone: bool) -> Outcome:
     spread = " ".join(f"{name}={low}..{high}" for name, (low, high) in counts.items())
     roles = f"model={settings.model.name} simulator={settings.simulator.name} judge={settings.judge.name} "
     roles += f"language={settings.language.name}"
-    print(f"plan {roles} dialogues={len(context.planned)} {spread} calls={least}..{most}")
+    dialogues = len(context.planned) if _READ_SCENARIOS & set(settings.stage.runs) else 0
+    print(f"plan {roles} dialogues={dialogues} {spread} calls={least}..{most}")
     found = plan.estimates(context)
     if found and alone:
         print(table(found, settings.bootstrap.level))

@@ -25,10 +25,14 @@ from ccfw.resources import resource
 from ccfw.settings import Settings
 
 _MISSING = object()
-_NULLABLE = frozenset({"judge", "model@simulator", "model@generator", "experiment"})
+_CAST = ("simulator", "generator", "auditor", "translator", "judge")
+"""Roles that somebody gets when the request names nobody."""
+_NULLABLE = frozenset({"judge", "experiment", *(f"model@{role}" for role in _CAST if role != "judge")})
 """Groups that may be left open; what fills them is in ``conf/config.yaml``."""
 _SCOPE = {"dataset", "trap", "region", "identity", "domain", "subdomain", "age", "gender", "split", "ids"}
 """What decides which scenarios a job takes."""
+_DEEPEST = 50
+"""Levels of a YAML file: beyond a few hundred, the libraries that read it run out of stack."""
 
 
 def to_settings(config: DictConfig) -> Settings:
@@ -45,7 +49,7 @@ def to_settings(config: DictConfig) -> Settings:
     try:
         return Settings.model_validate(content)
     except ValidationError as error:
-        cast = tuple(role for role in ("simulator", "generator", "judge") if content.get(role) is None)
+        cast = tuple(role for role in _CAST if content.get(role) is None)
         raise RequestError(_invalid(error, cast)) from None
 
 
@@ -158,7 +162,7 @@ class _Check:
         for text in self.request.overrides:
             try:
                 override = parser.parse_override(text)
-            except HydraException as error:
+            except (HydraException, RecursionError) as error:
                 reason = str(error).splitlines()[0]
                 self.problems.append(
                     f"{text}: not readable as key=value ({reason}); quote what has spaces or other letters"
@@ -216,6 +220,8 @@ class _Check:
         if not self.request.multirun:
             self.problems.append(f"{text}: several values are a sweep and need -m; a list is '{_as_list(text)}'")
         key = override.get_key_element()
+        if key.lstrip("+") == "budget":
+            self.problems.append(f"{text}: the jobs of a sweep share one budget; give one value")
         try:
             return [f"{key}={value}" for value in override.sweep_string_iterator()]
         except Exception as error:  # noqa: BLE001 glob() over something that is no group
@@ -231,8 +237,9 @@ class _Check:
         except yaml.YAMLError as error:
             self.problems.append(f"not readable as YAML: {' '.join(str(error).split())}")
             return None
-        except (HydraException, OmegaConfBaseException, ValueError) as error:  # ValueError: a list of defaults is none
-            self.problems.append(" ".join(str(error).split()))
+        except (HydraException, OmegaConfBaseException, ValueError, RecursionError) as error:
+            # ValueError: a list of defaults is none, or YAML's own kinds of values are no settings
+            self.problems.append(" ".join(str(error).split()) or f"not readable as settings: {error.__cause__!r}")
             return None
 
     def _known_key(self, text: str, base: DictConfig) -> bool:
@@ -300,9 +307,32 @@ class _Check:
 def _unreadable(folder: Path) -> Iterator[str]:
     for path in sorted(folder.rglob("*.yaml")):
         try:
-            path.read_text("utf-8")
+            text = path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             yield f"{path}: not readable as UTF-8 text: {error}"
+        else:
+            if _is_bottomless(text):
+                yield f"{path}: nested more than {_DEEPEST} levels deep, or contains itself"
+
+
+def _is_bottomless(text: str) -> bool:
+    """Tell whether YAML is nested too deeply; what is no YAML is said when it is composed."""
+    try:
+        level = {0: yaml.compose(text, yaml.SafeLoader)}
+    except RecursionError:
+        return True
+    except yaml.YAMLError:
+        return False
+    for _ in range(_DEEPEST):
+        level = {id(part): part for node in level.values() for part in _parts(node)}
+    return bool(level)
+
+
+def _parts(node: yaml.Node | None) -> Iterator[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        yield from (part for pair in node.value for part in pair)
+    elif isinstance(node, yaml.SequenceNode):
+        yield from node.value
 
 
 def _is_missing(base: DictConfig, key: str) -> bool:

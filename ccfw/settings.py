@@ -9,21 +9,38 @@ from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    JsonValue,
     PositiveFloat,
     PositiveInt,
     StringConstraints,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from ccfw.records import LanguageMode, Metric, Region, SimulationMode, Tier
+from ccfw.terminal import printable
+
+
+def _one_line(text: str) -> str:
+    if printable(text) != text or "\n" in text or "\t" in text:
+        raise PydanticCustomError("line", "must be one line without control characters")
+    return text
+
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_]+$")]
-Place = Annotated[str, StringConstraints(min_length=1)]
+Line = Annotated[str, AfterValidator(_one_line)]
+"""What is shown in tables and on terminals."""
+Place = Annotated[str, StringConstraints(min_length=1), AfterValidator(_one_line)]
 """A file or folder; an empty one would be wherever one happens to stand."""
+Address = Annotated[str, StringConstraints(min_length=1)]
+"""A base URL; an empty one would be taken for none, and the provider's own server asked."""
+Rate = Annotated[float, Field(ge=0, le=1e6)]
+"""US dollars per million tokens; nobody asks a dollar for one."""
 
 
 def _listed(value: Any) -> Any:
@@ -43,7 +60,7 @@ class Node(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-StageName = Literal["kb", "templates", "seeds", "simulate", "evaluate", "attack", "report"]
+StageName = Literal["kb", "templates", "seeds", "blueprints", "simulate", "evaluate", "attack", "report"]
 
 
 class StageConfig(Node):
@@ -76,9 +93,9 @@ class Embedded(Node):
 class Price(Node):
     """US dollars per million tokens."""
 
-    input: Annotated[float, Field(ge=0)]
-    output: Annotated[float, Field(ge=0)]
-    cached_input: Annotated[float, Field(ge=0)] | None
+    input: Rate
+    output: Rate
+    cached_input: Rate | None
     """Of prompt tokens that the provider's cache held; ``None``: as any other."""
 
 
@@ -86,19 +103,19 @@ class ModelConfig(Node):
     """A chat model in any role."""
 
     name: Name
-    label: str
+    label: Line
     provider_model: str
     transport: Literal["litellm", "openai_http"]
     """``litellm`` reaches every provider; ``openai_http`` speaks OpenAI's protocol itself, for far less CPU."""
-    api_base: str | None
+    api_base: Address | None
     api_key_env: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")] | None
     """Name of the environment variable that holds the key, never the key."""
     embedded: Embedded | None
     size: Literal["small", "large"]
     accepts: Accepts
-    max_output_tokens: PositiveInt
+    max_output_tokens: Annotated[int, Field(gt=0, le=10**9)]
     context_window: PositiveInt
-    extra_body: dict[str, Any]
+    extra_body: dict[str, JsonValue]
     min_in_flight: PositiveInt
     """Calls at a time that are kept up however often the provider is overloaded."""
     max_in_flight: PositiveInt
@@ -269,6 +286,19 @@ class TemplatesConfig(Node):
     temperature: float | None
 
 
+class BlueprintsConfig(Node):
+    """How blueprints are asked for, audited and translated (stage *blueprints*)."""
+
+    tries: PositiveInt
+    """Blueprints of one seed, each asked for with all that was wrong with those before."""
+    review_tries: PositiveInt
+    """Verdicts, and translations back into English, that cannot be read."""
+    translations: PositiveInt
+    temperature: float | None
+    audit_temperature: float | None
+    translation_temperature: float | None
+
+
 class CrossCultural(Node):
     """Share of each tier's seeds that lead into a second region."""
 
@@ -291,7 +321,7 @@ class EmbedderConfig(Node):
     kind: Literal["e5", "sentence_transformers", "api"]
     model: str
     threads: PositiveInt
-    api_base: str | None
+    api_base: Address | None
     api_key_env: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")] | None
 
 
@@ -354,6 +384,8 @@ class KbConfig(Node):
     name: Name
     dumps: Values
     """MediaWiki dumps; none: the passages that ship."""
+    taboos: Values
+    """A user's own files of taboos, beside those that ship (``ccfw.knowledge.importing``)."""
     build: KbBuild | None
 
 
@@ -383,6 +415,8 @@ class Settings(Node):
     model: ModelConfig
     simulator: ModelConfig
     generator: ModelConfig
+    auditor: ModelConfig
+    translator: ModelConfig
     judge: JudgeConfig
     standard: Standard
     language: LanguageConfig
@@ -396,6 +430,7 @@ class Settings(Node):
     attack: AttackConfig
     report: ReportConfig
     templates: TemplatesConfig
+    blueprints: BlueprintsConfig
     seeds: SeedsConfig
     kb: KbConfig
     retriever: RetrieverConfig
@@ -414,10 +449,10 @@ class Settings(Node):
     ids: Values
     query: Annotated[str, StringConstraints(min_length=1)] | None
     """What stage *kb* looks up and prints."""
-    precision: Annotated[float, Field(gt=0)] | None
+    precision: Annotated[float, Field(ge=1e-6)] | None
     """Full width that every interval must come down to before judging stops; ``None`` judges everything."""
     limit: PositiveInt | None
-    budget: Annotated[float, Field(ge=0)] | None
+    budget: Annotated[float, Field(ge=0, le=1e9)] | None
     """US dollars that the whole command may spend; ``None``: no bound."""
     on_job_failure: Literal["continue", "stop"]
     """What a sweep does after a job that failed or was refused."""
@@ -426,7 +461,7 @@ class Settings(Node):
     @model_validator(mode="before")
     @classmethod
     def _cast_roles(cls, values: Any) -> Any:
-        """Give the roles of simulator, generator and judge to somebody when the request names nobody.
+        """Give the roles of simulator, generator, auditor, translator and judge to somebody when the request does not.
 
         A model that needs no key plays every role itself, so that nothing is paid unasked; a model behind
         a key meets the paper's simulator and judge, so that results of different assistants compare.
@@ -442,7 +477,10 @@ class Settings(Node):
             judge = dict(standard.get("judge") or {})
             if keyless:
                 judge |= {"name": model.get("name"), "members": {model.get("name"): model}}
-        return values | {"simulator": simulator, "generator": generator, "judge": judge}
+        cast = {"simulator": simulator, "generator": generator, "judge": judge}
+        for role in ("auditor", "translator"):
+            cast[role] = values.get(role) or generator
+        return values | cast
 
     def prompt_style(self, model: ModelConfig) -> str:
         """Return the folder of prompts that a model gets: ``<version>/<style>``."""

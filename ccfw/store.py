@@ -23,12 +23,15 @@ from filelock import FileLock, Timeout
 
 from ccfw.errors import StoreError
 from ccfw.records import Record
+from ccfw.stop import Stop
 
 log = logging.getLogger(__name__)
 R = TypeVar("R", bound=Record)
 
 _SYNC_EVERY = 32
 """Records between two flushes to the device: a flush costs far more than a write."""
+_LOCK_POLL_S = 0.2
+"""How long a signal may wait while the lock of another process is waited for."""
 
 
 def fingerprint(content: Mapping[str, Any]) -> str:
@@ -171,16 +174,43 @@ def _any_ids(lines: Iterable[bytes]) -> Iterator[str]:
 def read_records(path: Path, kind: type[R], ids: Container[str] | None = None) -> Iterator[R]:
     """Yield the records of a file, or those of some ids, in which case the others are not even parsed.
 
-    Raises ``StoreError`` with file and line for one that does not fit.
+    Of several records with one id the first counts. Raises ``StoreError`` with file and line for one that does not fit.
     """
     if not path.exists():
         return
+    identity, seen = next(iter(kind.model_fields)), _Seen(path)
+    has_id = identity.endswith("_id")
     with path.open("rb", buffering=_READ) as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 return
             if ids is None or not _is_other(line, ids):
-                yield _parsed(line, kind, f"{path}:{number}")
+                record = _parsed(line, kind, f"{path}:{number}")
+                if not has_id or seen.is_new(getattr(record, identity), line):
+                    yield record
+
+
+_AMBIGUOUS: set[Path] = set()
+"""Files that were said to hold two records of one id: they are read more than once."""
+
+
+class _Seen:
+    """The records of a file so far, to tell the first of an id from others, and to say when those differ."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._contents: dict[str, int] = {}
+
+    def is_new(self, identity: str, line: bytes) -> bool:
+        """Return whether no record before had this id."""
+        content = hash(line)
+        known = self._contents.get(identity)
+        if known is None:
+            self._contents[identity] = content
+        elif known != content and self._path not in _AMBIGUOUS:
+            _AMBIGUOUS.add(self._path)
+            log.warning("%s: %s stands there twice with different content; the first counts", self._path, identity)
+        return known is None
 
 
 def _is_other(line: bytes, ids: Container[str]) -> bool:
@@ -207,7 +237,7 @@ class StoredRecords(Mapping[str, R]):
 
     def __init__(self, path: Path, kind: type[R], ids: Container[str] | None = None) -> None:
         self.path, self.kind = path, kind
-        self._starts = dict(sorted((each, start) for each, start in _starts(path) if ids is None or each in ids))
+        self._starts = dict(sorted(_starts(path, ids)))
         self._read = lru_cache(maxsize=_HELD)(self._record)
 
     def __getitem__(self, identity: str) -> R:
@@ -233,23 +263,37 @@ class StoredRecords(Mapping[str, R]):
         return _parsed(line, self.kind, f"{self.path}: {identity}")
 
 
-def _starts(path: Path) -> Iterator[tuple[str, int]]:
-    """Yield the id of each line, and where the line starts."""
+def _starts(path: Path, ids: Container[str] | None) -> Iterator[tuple[str, int]]:
+    """Yield each id, or each of some, and where the first line that has it starts."""
     if not path.exists():
         return
-    start = 0
+    start, seen = 0, _Seen(path)
     with path.open("rb", buffering=_READ) as file:
         for line in file:
-            for identity in _any_ids((line,)):
-                yield identity, start
+            for each in _any_ids((line,)):
+                if (ids is None or each in ids) and seen.is_new(each, line):
+                    yield each, start
             start += len(line)
+
+
+def acquire(lock: FileLock, stop: Stop) -> None:
+    """Wait for a lock that another process holds; raise ``StoppedError`` once somebody wants the job to end."""
+    while True:
+        try:
+            lock.acquire(timeout=_LOCK_POLL_S)
+        except Timeout:
+            if stop.interrupted:  # a budget that is spent is no reason not to work on what is there
+                stop.check()
+        else:
+            return
 
 
 class Output:
     """One output folder, locked while it is written."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, stop: Stop | None = None) -> None:
         self.folder = folder
+        self._stop = stop or Stop()
         self.records = folder / "records.jsonl"
         self.manifest = folder / "manifest.json"
         self._lock = FileLock(folder / ".lock")
@@ -260,7 +304,7 @@ class Output:
             self._lock.acquire(timeout=0)
         except Timeout:
             log.warning("another ccfw is writing %s: waiting for it to finish", self.folder)
-            self._lock.acquire()
+            acquire(self._lock, self._stop)
         return self
 
     def __exit__(
@@ -278,7 +322,7 @@ class Output:
             return {}
         try:
             content = json.loads(self.manifest.read_text("utf-8"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise StoreError(f"{self.manifest}: not JSON: {error}") from None
         if not isinstance(content, dict):
             raise StoreError(f"{self.manifest}: not a JSON object but {type(content).__name__}")

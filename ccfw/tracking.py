@@ -28,6 +28,16 @@ _LONGEST_PARAM = 500
 """Longer values go to an artifact: MLflow cuts parameters, at best with a warning."""
 _LONGEST_TAG = 5000
 """MLflow refuses a run whose tag is longer."""
+_BOUNDS = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "4",
+    "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER": "false",
+}
+"""MLflow would try a server for four minutes, or as long as that asks to wait, when all the work is done already."""
+_DATABASE_TRIES = 2
+"""MLflow would try ten times, within two minutes, and has no setting for it."""
+_LOCK_S = 60.0
+"""How long other processes may set up the database."""
 
 
 def track_rows(settings: Settings, rows: Sequence[Row], fingerprint: str, files: Sequence[Path], *, cost: str) -> None:
@@ -84,14 +94,23 @@ def _client(settings: Settings) -> Any:
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
+    for name, value in _BOUNDS.items():
+        os.environ.setdefault(name, value)
+    for tries_again in ("urllib3.connectionpool", "mlflow.store.db.utils"):  # what comes of it is said in our line
+        logging.getLogger(tries_again).setLevel(logging.ERROR)
     from mlflow.tracking import MlflowClient
 
     uri = settings.tracking.uri
+    if uri.startswith(("http://", "https://")):
+        return MlflowClient(tracking_uri=uri)
+    from mlflow.store.db import utils
+
+    utils.MAX_RETRY_COUNT = _DATABASE_TRIES
     if not uri.startswith("sqlite:///"):
         return MlflowClient(tracking_uri=uri)
     database = Path(uri.removeprefix("sqlite:///"))
     database.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(database.with_name(f".{database.name}.lock")):
+    with FileLock(database.with_name(f".{database.name}.lock"), timeout=_LOCK_S):
         client = MlflowClient(tracking_uri=uri)
         client.search_experiments(max_results=1)
     return client

@@ -186,6 +186,19 @@ def test_what_decides_replies_is_part_of_the_identity(changes: dict[str, object]
             "Input should be greater than or equal to 0",
             id="cached-negative",
         ),
+        pytest.param(
+            {"price": {"input": 1e300, "output": 1, "cached_input": None}},
+            "price.input",
+            "Input should be less than or equal to 1000000",
+            id="price-absurd",
+        ),
+        pytest.param({"api_base": ""}, "api_base", "String should have at least 1 character", id="empty-address"),
+        pytest.param(
+            {"max_output_tokens": 10**400},
+            "max_output_tokens",
+            "Input should be less than or equal to 1000000000",
+            id="output-absurd",
+        ),
     ],
 )
 def test_how_a_model_is_reached_and_priced_is_checked(changes: dict[str, object], where: str, words: str) -> None:
@@ -199,7 +212,7 @@ def test_a_budget_is_dollars_or_none(budget: float | None) -> None:
     assert Settings.model_validate(content(KEYED, budget=budget)).budget == budget
 
 
-@pytest.mark.parametrize("budget", [-1, "a lot", float("nan"), float("inf")], ids=str)
+@pytest.mark.parametrize("budget", [-1, "a lot", float("nan"), float("inf"), 1.1e9, 1e308], ids=str)
 def test_no_other_budget_is_taken(budget: object) -> None:
     with pytest.raises(ValidationError) as caught:
         Settings.model_validate(content(KEYED, budget=budget))

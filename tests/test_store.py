@@ -21,8 +21,9 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from ccfw import store
-from ccfw.errors import StoreError
+from ccfw.errors import StoppedError, StoreError
 from ccfw.records import Message, Record
+from ccfw.stop import Stop
 from ccfw.store import (
     Output,
     RecordFile,
@@ -204,6 +205,30 @@ def test_a_record_that_moved_is_not_taken_for_another(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as caught:
         stored["b"]
     assert str(caught.value) == f"{path}: changed while it was in use; run the same line again"
+
+
+TWICE = "{}: a stands there twice with different content; the first counts"
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"), [pytest.param(["t", "t"], [], id="same"), pytest.param(["t", "u", "t"], [TWICE], id="different")]
+)
+def test_of_records_with_one_id_the_first_counts(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, texts: list[str], said: list[str]
+) -> None:
+    path = tmp_path / "r.jsonl"
+    write(path, [note("b"), *(note("a", text) for text in texts)])
+    assert list(read_records(path, Note)) == [note("b"), note("a")]
+    assert list(read_records(path, Note, {"a"})) == [note("a")]
+    assert dict(StoredRecords(path, Note)) == {"a": note("a"), "b": note("b")}
+    assert caplog.messages == [line.format(path) for line in said]
+
+
+def test_records_without_an_id_are_all_read(tmp_path: Path) -> None:
+    with RecordFile(tmp_path / "r.jsonl") as records:
+        for text in ("a", "b", "a"):
+            records.append(Message(role="user", content=text))
+    assert [each.content for each in read_records(tmp_path / "r.jsonl", Message)] == ["a", "b", "a"]
 
 
 def test_records_of_a_file_that_is_not_there_are_none(tmp_path: Path) -> None:
@@ -431,6 +456,34 @@ def test_a_second_writer_says_so_and_waits_for_the_first(tmp_path: Path) -> None
     assert first_line(second) == "inside"
     second.communicate("")
     assert second.returncode == 0
+
+
+def test_who_waits_for_a_writer_can_be_stopped(tmp_path: Path) -> None:
+    stop = Stop()
+    timer = threading.Timer(0.3, stop.ask, ["SIGINT"], {"interrupted": True})
+    timer.start()
+    with Output(tmp_path), pytest.raises(StoppedError) as caught:
+        Output(tmp_path, stop).__enter__()
+    timer.join()
+    assert str(caught.value) == "SIGINT"
+    with Output(tmp_path, stop):
+        pass  # what nobody holds is not waited for
+
+
+def test_a_spent_budget_ends_no_waiting(tmp_path: Path) -> None:
+    stop, entered = Stop(), threading.Event()
+    stop.ask("budget=1: spent")
+
+    def enter() -> None:
+        with Output(tmp_path, stop):
+            entered.set()
+
+    waiting = threading.Thread(target=enter)
+    with Output(tmp_path):
+        waiting.start()
+        assert not entered.wait(0.5)
+    waiting.join(10)
+    assert entered.is_set()
 
 
 def test_the_lock_of_a_killed_writer_is_free(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

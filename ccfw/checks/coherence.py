@@ -25,7 +25,8 @@ _FIFTIES = re.compile(
 )
 
 
-def _own_grandchild(text: str) -> str | None:
+def own_grandchild(text: str) -> str | None:
+    """Return the words by which a text gives the user a grandchild, if it does."""
     for part in sentences(text.casefold()):
         if match := _OWN_GRANDCHILD.search(part):
             return match.group()
@@ -42,7 +43,7 @@ def grandchildren(scenario: Scenario) -> Iterator[Finding]:
     if cohort == "35-54" and any(_FIFTIES.search(straighten(field.text).casefold()) for field in fields):
         return
     for field in fields:
-        if found := _own_grandchild(field.text):
+        if found := own_grandchild(field.text):
             yield Finding(field.where, found, f"no grandchildren at {cohort}")
 
 

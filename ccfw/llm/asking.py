@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from ccfw.errors import ProviderError
+from ccfw.llm.replies import said
 from ccfw.llm.types import ChatClient, ChatReply, ChatRequest
 from ccfw.parsing import Refusal, visible
 from ccfw.records import Failure, FailureKind, Message
 from ccfw.settings import ModelConfig
 
 V = TypeVar("V")
+_LONGEST_REASON = 80
 _TRIES = 1000
 """Keeps the tries of one question apart from the repeats of the question: the ledger tells requests by replicate."""
 
@@ -60,7 +62,8 @@ def unusable(reply: ChatReply) -> Failure | None:
     if not visible(reply.text):
         thought = reply.has_reasoning or bool(reply.text.strip())
         kind = FailureKind.EMPTY_AFTER_THINKING if thought else FailureKind.EMPTY
-        return Failure(kind=kind, detail=f"no text; the provider's reason for stopping: {reply.finish_reason}")
+        reason = said(reply.finish_reason, _LONGEST_REASON)  # it goes into logs, records and the next prompt
+        return Failure(kind=kind, detail=f"no text; the provider's reason for stopping: {reason}")
     return None
 
 

@@ -20,8 +20,8 @@ from typing import Any, Protocol, TypeVar
 
 from ccfw.errors import ProviderError, StoreError
 from ccfw.llm.ledger import Ledger
+from ccfw.llm.replies import said
 from ccfw.llm.types import ChatReply, ChatRequest
-from ccfw.secrets import scrub
 from ccfw.settings import ModelConfig
 from ccfw.stop import Stop
 from ccfw.store import write_atomically
@@ -123,6 +123,11 @@ class Batch:
         """Whether there is something to wait for."""
         return self.status not in _OVER
 
+    @property
+    def shown(self) -> str:
+        """What a log calls it: the provider's name for it, or for its file, which are the provider's words."""
+        return said(self.id or self.file, _REASON)
+
 
 def unsupported(model: ModelConfig) -> str | None:
     """Return why a model cannot be asked in batches, or ``None``."""
@@ -170,7 +175,7 @@ class _Prefill:
         missing = {r.key: r for r in requests if self.ledger.get(r.key) is None}
         before = [batch for batch in self.batches if batch.open]
         if before:
-            log.info("batch: going on with %s", ", ".join(batch.id or batch.file for batch in before))
+            log.info("batch: going on with %s", ", ".join(batch.shown for batch in before))
         for batch in before:
             await self._create(batch)
         self.roles = {key: request.role for key, request in missing.items()}
@@ -205,7 +210,7 @@ class _Prefill:
         self.batches.append(batch)
         self._write()
         await self._create(batch, fresh=True)
-        log.info("batch: %s has %d requests; looked at every %g s", batch.id, len(keys), self.terms.poll_s)
+        log.info("batch: %s has %d requests; looked at every %g s", batch.shown, len(keys), self.terms.poll_s)
 
     async def _create(self, batch: Batch, *, fresh: bool = False) -> None:
         """Create a batch unless the provider has it: an answer that got lost must not lead to a second one."""
@@ -234,7 +239,7 @@ class _Prefill:
         if await self._over_before(self.terms.deadline_s):
             return
         still = [batch for batch in self.batches if batch.open]
-        names = ", ".join(str(batch.id) for batch in still)
+        names = ", ".join(batch.shown for batch in still)
         if not self.terms.direct_rest:
             log.warning("batch: not over within %g s: %s; run the same line again", self.terms.deadline_s, names)
             return
@@ -243,7 +248,7 @@ class _Prefill:
             try:
                 await self.transport.cancel(str(batch.id))
             except ProviderError as error:  # it may have ended just now, which the next look will tell
-                log.warning("batch: %s could not be cancelled: %s", batch.id, error)
+                log.warning("batch: %s could not be cancelled: %s", batch.shown, error)
         await self._over_before(min(_CANCEL_S, self.terms.deadline_s))
 
     async def _over_before(self, seconds: float) -> bool:
@@ -267,25 +272,26 @@ class _Prefill:
         except ProviderError as error:
             if not error.transient:
                 raise
-            log.debug("batch: %s: %s", batch.id, error)  # the next look is the retry
+            log.debug("batch: %s: %s", batch.shown, error)  # the next look is the retry
             return
         if state.status != batch.status:
             batch.status = state.status
             self._write()
 
     async def _collect(self, batch: Batch, state: BatchState) -> None:
-        why = f"the batch {batch.id} ended as {state.status}" + (f": {state.detail}" if state.detail else "")
+        detail = f": {state.detail}" if state.detail else ""
+        why = said(f"the batch {batch.id} ended as {state.status}{detail}", _REASON)
         outcome = _Outcome(set(batch.keys), self.transport.reply)
         for file in (state.output_file, state.error_file):
             if file:
                 outcome.read(await self.transport.content(file))
         await self._keep(outcome.replies)
         unanswered = [key for key in batch.keys if key not in outcome.replies]
-        self.reasons |= {key: outcome.errors.get(key, scrub(why)[:_REASON]) for key in unanswered}
+        self.reasons |= {key: outcome.errors.get(key, why) for key in unanswered}
         batch.counts = {"answered": len(outcome.replies), "unanswered": len(unanswered), **outcome.counts}
         told = ", ".join(f"{name} {number}" for name, number in batch.counts.items())
         clean = not unanswered and not outcome.counts
-        log.log(logging.INFO if clean else logging.WARNING, "batch: %s: %s", scrub(why), told)
+        log.log(logging.INFO if clean else logging.WARNING, "batch: %s: %s", why, told)
 
     async def _keep(self, replies: Mapping[str, ChatReply]) -> None:
         """Put replies into the ledger at the batch's price; every one was paid for, also one that is held by now."""
@@ -305,8 +311,7 @@ class _Prefill:
             except ProviderError as error:
                 if not error.transient or attempt == self.model.attempts:
                     raise
-                pause = min(30.0, 0.5 * 2 ** (attempt - 1)) if error.retry_after is None else error.retry_after
-                await self._pause(pause)
+                await self._pause(max(min(30.0, 0.5 * 2 ** (attempt - 1)), error.retry_after or 0.0))
         raise AssertionError("the last attempt raises")
 
     async def _pause(self, seconds: float) -> None:
@@ -357,7 +362,7 @@ class _Outcome:
         try:
             line = json.loads(raw)
             key = str(line["custom_id"])
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             self.counts["unreadable"] += 1
             return
         if key not in self.wanted:
@@ -370,7 +375,7 @@ class _Outcome:
         response = response if isinstance(response, dict) else {}
         body = response.get("body")
         if line.get("error") or response.get("status_code") != 200 or not isinstance(body, dict):
-            self._refuse(key, _said(line.get("error") or body, response.get("status_code")))
+            self._refuse(key, _words_of(line.get("error") or body, response.get("status_code")))
             return
         try:
             self.replies[key] = self.read_reply(body)
@@ -379,12 +384,15 @@ class _Outcome:
 
     def _refuse(self, key: str, reason: str) -> None:
         self.counts["errored"] += 1
-        self.errors[key] = f"the batch answered with an error: {scrub(reason)}"[:_REASON]
+        self.errors[key] = f"the batch answered with an error: {said(reason)}"[:_REASON]
 
 
-def _said(error: Any, status: object) -> str:
+def _words_of(error: Any, status: object) -> str:
     """Return an error of a line in the provider's words, wherever it put them."""
     inner = error.get("error", error) if isinstance(error, dict) else error
-    if isinstance(inner, dict):
-        inner = ": ".join(str(inner[name]) for name in ("code", "message") if inner.get(name))
-    return " ".join(str(inner or f"status {status}").split())
+    try:
+        if isinstance(inner, dict):
+            inner = ": ".join(str(inner[name]) for name in ("code", "message") if inner.get(name))
+        return str(inner or f"status {status}")
+    except RecursionError:  # nested past writing
+        return f"status {status}"

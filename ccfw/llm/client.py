@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import random
 from collections.abc import Callable
@@ -20,10 +21,14 @@ from ccfw.llm.types import ChatClient, ChatReply, ChatRequest
 from ccfw.settings import ModelConfig
 from ccfw.stop import Stop
 
+log = logging.getLogger(__name__)
+
 _ENOUGH = 5
 """Refusals of a key or of an empty account, none answered in between, after which nothing more is sent."""
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 30.0
 """Before another try, and up to a second more."""
+_ROUNDING = 1e-9
+"""By which share two sums of the same money may differ."""
 
 
 @dataclass
@@ -91,6 +96,7 @@ class Client:
     _pending: dict[str, asyncio.Future[ChatReply]] = field(default_factory=dict)
     _hopeless: list[ProviderError] = field(default_factory=list)
     _answered: int = 0
+    _warned: bool = False
 
     def __post_init__(self) -> None:
         self._limiter = self.limiter or Limiter(self.model.min_in_flight, self.model.max_in_flight)
@@ -196,6 +202,8 @@ class Client:
             raise
         else:
             cost = most if reply.cost is None else reply.cost
+            if self.budget.usd is not None and cost > most * (1 + _ROUNDING):
+                self._warn(reply, most, cost)
             self._hopeless.clear()
             self._answered += 1
             return reply
@@ -205,8 +213,9 @@ class Client:
     def _patience(self) -> Callable[[Exception], bool | float]:
         """Return what says, after each failure of one call, whether another try is worth it, and after how long.
 
-        As long as the provider wants; else twice as long each time that it has answered nobody meanwhile: where others
-        are answered, the call met bad luck and no outage, and how many are in flight is the limit's business.
+        Twice as long each time that the provider has answered nobody meanwhile: where others are answered, the call
+        met bad luck and no outage, and how many are in flight is the limit's business. Longer where the provider wants
+        it, and never shorter: a wish of no time at all, or of one that is past, would spend all tries at once.
         """
         answered, doublings = self._answered, -1
 
@@ -216,11 +225,26 @@ class Client:
                 return False
             doublings = 0 if self._answered > answered else doublings + 1
             answered = self._answered
-            if error.retry_after is not None:
-                return error.retry_after
-            return min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2.0**doublings) + random.random()  # noqa: S311 spreads calls
+            own = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2.0**doublings) + random.random()  # noqa: S311 spreads calls
+            return max(own, error.retry_after or 0.0)
 
         return pause
+
+    def _warn(self, reply: ChatReply, most: float, cost: float) -> None:
+        """Say once that a provider bills for more than was asked for, which no budget can foresee."""
+        if self._warned:
+            return
+        self._warned = True
+        log.warning(
+            "%s: the provider counted more tokens than the request allows: %s in, %s out, where %d out was the bound; "
+            "%.4f US dollars, where %.4f were set aside. Such replies count in full, so the budget may be passed",
+            self.model.name,
+            reply.usage.prompt_tokens,
+            reply.usage.completion_tokens,
+            self.model.max_output_tokens,
+            cost,
+            most,
+        )
 
     def _lose(self, request: ChatRequest) -> None:
         self.meter.lost += 1

@@ -23,12 +23,13 @@ from ccfw.llm.replies import (
     NO_ACCESS,
     OVERLOAD,
     PASSING,
-    counted,
     keyless,
     plain_text,
+    reading,
     response_format,
     said,
     seconds_to_wait,
+    usage_of,
 )
 from ccfw.llm.types import ChatReply, ChatRequest, Usage
 from ccfw.settings import EmbedderConfig, ModelConfig
@@ -51,8 +52,9 @@ def _litellm() -> Any:
 
     litellm.suppress_debug_info = True
     warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)  # of replies of odd types
-    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
-        logging.getLogger(name).setLevel(logging.ERROR)
+    logging.getLogger("httpx").setLevel(logging.ERROR)
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # its errors are raised too; logged, they are tracebacks
     return litellm
 
 
@@ -73,7 +75,8 @@ class LitellmClient:
             response = await litellm.acompletion(**self._arguments(request))
         except Exception as error:  # noqa: BLE001 litellm raises its own tree, openai's, aiohttp's and plain ones
             raise _translated(error, litellm) from None
-        return self._reply(response, time.perf_counter() - started, litellm)
+        with reading():
+            return self._reply(response, time.perf_counter() - started, litellm)
 
     def _arguments(self, request: ChatRequest) -> dict[str, Any]:
         model = self.model
@@ -159,7 +162,8 @@ class LitellmBatches(LitellmClient):
             )
         except Exception as error:  # noqa: BLE001 litellm raises what it meets in a body that is no reply
             raise _translated(error, litellm) from None
-        return self._reply(response, 0.0, litellm)
+        with reading():
+            return self._reply(response, 0.0, litellm)
 
     async def upload(self, content: bytes) -> str:
         """Upload an input file and return its id."""
@@ -174,7 +178,8 @@ class LitellmBatches(LitellmClient):
     async def find(self, file: str) -> str | None:
         """Return the id of the batch of an input file, if one of the last hundred batches is."""
         page = await self._called(_litellm().alist_batches(limit=100, **self._provider()))
-        return next((str(batch.id) for batch in page.data if batch.input_file_id == file), None)
+        with reading():
+            return next((str(batch.id) for batch in page.data if batch.input_file_id == file), None)
 
     async def retrieve(self, batch: str) -> BatchState:
         """Return where a batch stands."""
@@ -185,9 +190,10 @@ class LitellmBatches(LitellmClient):
             if getattr(error, "status_code", None) == 404:
                 return BatchState("lost")
             raise _translated(error, litellm) from None
-        faults = (found.errors.data or []) if found.errors else []
-        detail = "; ".join(dict.fromkeys(str(fault.message or fault.code) for fault in faults))
-        return BatchState(str(found.status), found.output_file_id, found.error_file_id, detail)
+        with reading():
+            faults = (found.errors.data or []) if found.errors else []
+            detail = "; ".join(dict.fromkeys(str(fault.message or fault.code) for fault in faults))
+            return BatchState(str(found.status), found.output_file_id, found.error_file_id, detail)
 
     async def cancel(self, batch: str) -> None:
         """Ask the provider to stop a batch."""
@@ -209,15 +215,13 @@ class LitellmBatches(LitellmClient):
 
 
 def _usage(usage: Any, *, wordless: bool) -> Usage:
-    """Read the usage; litellm fills in 0 for what is not said, but a prompt has tokens, and so has a text."""
-    details = getattr(usage, "prompt_tokens_details", None)
-    prompt = counted(getattr(usage, "prompt_tokens", None)) or None
-    completion = counted(getattr(usage, "completion_tokens", None))
-    return Usage(
-        prompt_tokens=prompt,
-        completion_tokens=completion if wordless and prompt else completion or None,
-        cached_tokens=counted(getattr(details, "cached_tokens", None)),
-        written_tokens=counted(getattr(usage, "cache_creation_input_tokens", None)),
+    """Read the usage, in which litellm fills in 0 for what is not said."""
+    return usage_of(
+        getattr(usage, "prompt_tokens", None),
+        getattr(usage, "completion_tokens", None),
+        getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None),
+        getattr(usage, "cache_creation_input_tokens", None),
+        wordless=wordless,
     )
 
 
@@ -229,18 +233,25 @@ def _translated(error: Exception, litellm: Any) -> ProviderError:
     status = getattr(error, "status_code", None)
     answer = next((headers for each in causes if (headers := _headers(each))), None)
     unanswered = isinstance(error, litellm.Timeout | litellm.APIConnectionError | TimeoutError | ConnectionError)
-    text = f"{error} {getattr(error, 'body', None)}"
-    hopeless = status in NO_ACCESS or any(word in text for word in HOPELESS)
+    text = _text(error)
+    hopeless = status in NO_ACCESS or any(word in f"{text} {_text(getattr(error, 'body', None))}" for word in HOPELESS)
     passing = unanswered or status == 200 or status in PASSING or (isinstance(status, int) and status >= 500)
     unsent = any(isinstance(each, ConnectError | ConnectTimeout) for each in causes)
     return ProviderError(
-        f"{type(error).__name__}: {said(str(error))}",
+        f"{type(error).__name__}: {said(text)}",
         transient=passing and not hopeless,
         retry_after=seconds_to_wait((answer or {}).get("retry-after")),
         overload=status in OVERLOAD and not hopeless,
         maybe_paid=not unsent and (status == 200 or (answer is None and (unanswered or status == 500))),
         hopeless=hopeless,
     )
+
+
+def _text(told: object) -> str:
+    try:
+        return str(told)
+    except Exception:  # noqa: BLE001 nested past writing, or a number of more digits than Python writes
+        return "what the provider answered cannot be read"
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -263,7 +274,8 @@ def embed(config: EmbedderConfig, texts: Sequence[str]) -> list[list[float]]:
         response = litellm.embedding(model=config.model, input=list(texts), api_key=key, api_base=config.api_base)
     except Exception as error:  # noqa: BLE001 as in complete
         raise _translated(error, litellm) from None
-    return [list(each["embedding"]) for each in response.data]
+    with reading():
+        return [list(each["embedding"]) for each in response.data]
 
 
 async def close() -> None:

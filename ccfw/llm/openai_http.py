@@ -30,9 +30,11 @@ from ccfw.llm.replies import (
     counted,
     keyless,
     plain_text,
+    reading,
     response_format,
     said,
     seconds_to_wait,
+    usage_of,
 )
 from ccfw.llm.types import ChatReply, ChatRequest, Usage
 from ccfw.settings import ModelConfig
@@ -70,9 +72,10 @@ class OpenAIHttpClient:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             lost = f"{type(error).__name__}: {said(str(error) or 'the connection was lost')}"
             raise ProviderError(lost, transient=not isinstance(error, ValueError), maybe_paid=True) from None
-        if status != 200:
-            raise _refusal(status, content, headers.get("Retry-After"))
-        return self._reply(_parsed(content), time.perf_counter() - started)
+        with reading():
+            if status != 200:
+                raise _refusal(status, _error_in(content), headers.get("Retry-After"))
+            return self._reply(_parsed(content), time.perf_counter() - started)
 
     def _headers(self) -> dict[str, str]:
         key = os.environ.get(self.model.api_key_env, "") if self.model.api_key_env else ""
@@ -103,9 +106,10 @@ class OpenAIHttpClient:
             raise _no_choices(body)
         if isinstance(choice.get("error"), dict):  # OpenRouter's way of passing on what broke behind it
             raise _no_choices(choice)
-        usage = _usage(body.get("usage"))
+        text = plain_text(message.get("content")) or plain_text(message.get("refusal"))
+        usage = _usage(body.get("usage"), wordless=not text)
         made = ChatReply(
-            text=plain_text(message.get("content")) or plain_text(message.get("refusal")),
+            text=text,
             finish_reason=plain_text(choice.get("finish_reason")) or "unknown",
             has_reasoning=bool(message.get("reasoning_content") or message.get("reasoning")),
             served_model=plain_text(body.get("model")) or self.model.provider_model,
@@ -158,20 +162,24 @@ def _parsed(content: bytes) -> Mapping[str, Any]:
 def _no_choices(body: Mapping[str, Any]) -> ProviderError:
     """Return what a reply without choices means; gateways put errors of the provider behind them into a 200."""
     error = body.get("error")
-    code = str(error.get("code")) if isinstance(error, dict) else ""
+    code = _word(error, "code")
     if code in HOPELESS or re.fullmatch("[45][0-9]{2}", code):
-        return _refusal(int(code) if code.isdigit() else 400, orjson.dumps({"error": error}), None)
-    told = f": {said(_words(error))}" if error else ""
-    return ProviderError(f"the provider sent no choices{told}", transient=True, maybe_paid=True)
+        return _refusal(int(code) if code.isdigit() else 400, error, None)
+    words = said(_words(error)) if error else ""
+    told = f"the provider sent no choices: {words}" if words else "the provider sent no choices"
+    return ProviderError(told, transient=True, maybe_paid=True)
 
 
-def _refusal(status: int, content: bytes, retry_after: str | None) -> ProviderError:
+def _error_in(content: bytes) -> Any:
     try:
         body = orjson.loads(content)
     except ValueError:
         body = content[:1000].decode("utf-8", "replace")
-    error = body.get("error", body) if isinstance(body, dict) else body
-    codes = {str(error.get("code")), str(error.get("type"))} if isinstance(error, dict) else set()
+    return body.get("error", body) if isinstance(body, dict) else body
+
+
+def _refusal(status: int, error: Any, retry_after: str | None) -> ProviderError:
+    codes = {_word(error, "code"), _word(error, "type")}
     hopeless = status in NO_ACCESS or not codes.isdisjoint(HOPELESS)
     words = said(_words(error))
     return ProviderError(
@@ -183,20 +191,30 @@ def _refusal(status: int, content: bytes, retry_after: str | None) -> ProviderEr
     )
 
 
+def _word(error: Any, name: str) -> str:
+    """Return a code that an error holds; what is neither a text nor a number is none."""
+    value = error.get(name) if isinstance(error, dict) else None
+    return str(value) if isinstance(value, str | int) else ""
+
+
 def _words(error: Any) -> str:
-    """Return an error's message, or all of it where it has none."""
-    return plain_text((error.get("message") or error) if isinstance(error, dict) else error)
+    """Return an error's message, or all of it where it has none; nothing where it is nested past reading."""
+    try:
+        return plain_text((error.get("message") or error) if isinstance(error, dict) else error)
+    except RecursionError:
+        return ""
 
 
-def _usage(usage: Any) -> Usage:
+def _usage(usage: Any, *, wordless: bool) -> Usage:
     said_of = usage if isinstance(usage, dict) else {}
     details = said_of.get("prompt_tokens_details")
     details = details if isinstance(details, dict) else {}
-    cached = counted(details.get("cached_tokens"))
-    return Usage(
-        prompt_tokens=counted(said_of.get("prompt_tokens")),
-        completion_tokens=counted(said_of.get("completion_tokens")),
-        cached_tokens=cached if cached is not None else counted(said_of.get("prompt_cache_hit_tokens")),
+    cached = details.get("cached_tokens")
+    return usage_of(
+        said_of.get("prompt_tokens"),
+        said_of.get("completion_tokens"),
+        cached if counted(cached) is not None else said_of.get("prompt_cache_hit_tokens"),
+        wordless=wordless,
     )
 
 

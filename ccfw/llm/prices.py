@@ -29,6 +29,13 @@ _BEYOND_RATES = ("tiered_pricing", "off_peak_pricing", "input_cost_per_character
 _UNSEEN = 1024
 """Tokens that a provider may add to a prompt unseen: its chat template, its own instructions."""
 _PER_MESSAGE = 16
+_BOUND, _LEAVE_OUT = "give {role}.max_output_tokens", "leave it out"
+BEYOND_REQUEST = {
+    **dict.fromkeys(("max_tokens", "max_completion_tokens", "max_output_tokens"), _BOUND),
+    **dict.fromkeys(("n", "best_of"), _LEAVE_OUT),
+    **dict.fromkeys(("model", "models"), "give {role}.provider_model"),
+}
+"""Keys of ``extra_body`` under which ``Tariff.most`` is not the most, and what to give in their place."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +67,9 @@ class Tariff:
         if usage.prompt_tokens is None or usage.completion_tokens is None:
             return 0.0 if self.free else None
         rates = self.at(usage.prompt_tokens)
-        cached, written = usage.cached_tokens or 0, usage.written_tokens or 0
-        plain = max(usage.prompt_tokens - cached - written, 0)
+        cached = min(usage.cached_tokens or 0, usage.prompt_tokens)
+        written = min(usage.written_tokens or 0, usage.prompt_tokens - cached)
+        plain = usage.prompt_tokens - cached - written
         tokens_in = plain * rates.input + cached * rates.cached + written * rates.written
         return tokens_in + usage.completion_tokens * rates.output
 

@@ -9,11 +9,14 @@ import json
 import os
 import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from ccfw.llm.types import ChatReply, ChatRequest
+from ccfw.errors import ProviderError
+from ccfw.llm.types import ChatReply, ChatRequest, Usage
 from ccfw.secrets import SHORTEST, scrub
 from ccfw.settings import ModelConfig
 from ccfw.terminal import printable
@@ -28,6 +31,21 @@ HOPELESS = frozenset({"insufficient_quota", "billing_hard_limit_reached", "inval
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """Half a character, which JSON can carry and no file can."""
 _LONGEST = 400
+_MOST_TOKENS = 10**9
+"""No call has more; a larger count is no count, and may be larger than a number can be multiplied."""
+_TRACE = "Traceback (most recent call last)"
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Turn whatever befalls the reader of a reply into a ``ProviderError``: no reply may end a job."""
+    try:
+        yield
+    except ProviderError:
+        raise
+    except Exception as error:  # noqa: BLE001 what a provider sends may be anything
+        told = f"the provider's reply cannot be read ({type(error).__name__})"
+        raise ProviderError(told, transient=True, maybe_paid=True) from None
 
 
 def plain_text(content: Any) -> str:
@@ -54,12 +72,29 @@ def keyless(reply: ChatReply, key_name: str | None) -> ChatReply:
 
 def counted(tokens: Any) -> int | None:
     """Return a count of tokens, ``None`` for what is none."""
-    return tokens if isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0 else None
+    known = isinstance(tokens, int) and not isinstance(tokens, bool) and 0 <= tokens <= _MOST_TOKENS
+    return tokens if known else None
 
 
-def said(text: str) -> str:
-    """Return a provider's words as one bounded line without secrets or terminal codes."""
-    return printable(scrub(" ".join(text.split()))[:_LONGEST])
+def usage_of(prompt: Any, completion: Any, cached: Any, written: Any = None, *, wordless: bool) -> Usage:
+    """Read counts of tokens; a 0 for what must have some is unknown: a prompt has tokens, and so has a text."""
+    prompt_tokens, completion_tokens, cached_tokens = counted(prompt) or None, counted(completion), counted(cached)
+    if prompt_tokens is not None and cached_tokens is not None:
+        cached_tokens = min(cached_tokens, prompt_tokens)
+    return Usage(
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens if wordless and prompt_tokens else completion_tokens or None,
+        cached_tokens=cached_tokens,
+        written_tokens=counted(written),
+    )
+
+
+def said(text: str, longest: int = _LONGEST) -> str:
+    """Return a provider's words as one bounded line without secrets, terminal codes or a program's traceback."""
+    words = scrub(text)  # before blanks collapse, which a secret may hold
+    before, _, after = words.partition(_TRACE)
+    kept = before.strip() or after.strip().rpartition("\n")[2]
+    return printable(scrub(" ".join(kept.split()))[:longest])
 
 
 def response_format(request: ChatRequest, model: ModelConfig) -> dict[str, Any] | None:

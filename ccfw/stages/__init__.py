@@ -9,6 +9,7 @@ STAGES = {
     "kb": "dumps → passages; a query → what a blueprint would be shown",
     "templates": "subdomains × generator → new templates",
     "seeds": "personas × templates → seeds",
+    "blueprints": "seeds × generator → blueprints",
     "simulate": "scenarios × model × language → episodes",
     "evaluate": "episodes × judge → six 1–5 scores, 3H, TDQ, clean",
     "report": "scores → tables, intervals, figure, MLflow runs",

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import logging
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ccfw import __version__
 from ccfw.datasets import Dataset, load
@@ -27,6 +30,7 @@ from ccfw.settings import ModelConfig, Settings
 from ccfw.stop import Stop
 from ccfw.store import Output
 
+log = logging.getLogger(__name__)
 Status = Literal["ok", "partial", "failed"]
 _RECORDED = ("hydra-core", "litellm", "pydantic", "numpy")
 
@@ -101,7 +105,7 @@ class Context:
     @cached_property
     def ledger(self) -> Ledger:
         """The call ledger of the workspace, opened when it is first needed."""
-        return Ledger(self.ledger_path)
+        return Ledger(self.ledger_path, self.stop)
 
     @property
     def ledger_path(self) -> Path:
@@ -176,27 +180,25 @@ class Context:
 
     def output(self, stage: str, fingerprint: str) -> Output:
         """Return the output folder of a stage."""
-        return Output(Path(self.settings.workspace) / self.settings.dataset.name / stage / fingerprint)
+        return Output(Path(self.settings.workspace) / self.settings.dataset.name / stage / fingerprint, self.stop)
 
     def manifest(self, output: Output, result: StageResult, parts: Mapping[str, Any], **more: Any) -> dict[str, Any]:
         """Return the content of ``manifest.json``: closing line, fingerprint, settings, versions.
 
         ``paid`` is what every run so far paid for the output; a run that repeats nothing adds nothing.
         """
-        paid = output.read_manifest().get("paid")
-        paid = paid if isinstance(paid, dict) else {}
-        usd, unpriced = paid.get("usd", 0.0), paid.get("unpriced_calls", 0)
-        lost, lost_usd = paid.get("lost_calls", 0), paid.get("lost_usd_at_most", 0.0)
-        if not paid:  # a run that was killed left no manifest: what it paid for came from the ledger,
-            usd += result.meter.cached_cost  # or is in records whose calls nobody counted
-            unpriced += result.skipped
+        paid = _paid(output)
+        if paid is None:
+            # a run that was killed left no manifest: what it paid for came from the ledger,
+            # or is in records whose calls nobody counted
+            paid = _Paid(usd=result.meter.cached_cost, unpriced_calls=result.skipped)
         return {
             **result.closing(),
             "paid": {
-                "usd": usd + result.meter.cost,
-                "unpriced_calls": unpriced + result.meter.unpriced,
-                "lost_calls": lost + result.meter.lost,
-                "lost_usd_at_most": lost_usd + result.meter.lost_cost,
+                "usd": paid.usd + result.meter.cost,
+                "unpriced_calls": paid.unpriced_calls + result.meter.unpriced,
+                "lost_calls": paid.lost_calls + result.meter.lost,
+                "lost_usd_at_most": paid.lost_usd_at_most + result.meter.lost_cost,
             },
             "fingerprint_of": dict(parts),
             "settings": self.settings.model_dump(mode="json"),
@@ -204,3 +206,28 @@ class Context:
             "ended": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
             **more,
         }
+
+
+class _Paid(BaseModel):
+    """What earlier runs noted that they paid for an output."""
+
+    model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
+
+    usd: Annotated[float, Field(ge=0)] = 0.0
+    unpriced_calls: Annotated[int, Field(ge=0)] = 0
+    lost_calls: Annotated[int, Field(ge=0)] = 0
+    lost_usd_at_most: Annotated[float, Field(ge=0)] = 0.0
+
+
+def _paid(output: Output) -> _Paid | None:
+    """Return what an output's manifest says was paid for it; what somebody made unreadable is said and left out."""
+    noted = output.read_manifest().get("paid")
+    if not noted:
+        return None
+    try:
+        return _Paid.model_validate(noted)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, ("paid", *first["loc"])))
+        log.warning("%s: %s: %s; what earlier runs paid is not counted", output.manifest, where, first["msg"])
+        return None

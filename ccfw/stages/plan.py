@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 
+from ccfw.errors import StoreError
 from ccfw.estimate import LEAST_PILOT, Estimate, Mean, PerCall, mean_of, product, tries_of
 from ccfw.llm import prices
 from ccfw.llm.asking import AGAIN
@@ -53,18 +55,23 @@ def _turns(context: Context) -> Mean:
     """Return the turns of a dialogue: as the same two models held them in this workspace, or as assumed."""
     settings = context.settings
     folder = context.output(simulate.NAME, "any").folder.parent
-    lengths = [
-        len(episode.turns)
-        for path in sorted(folder.glob("*/records.jsonl"))
-        for episode in islice(read_records(path, Episode), _DIALOGUES)
-        if (episode.target_model, episode.simulator_model) == (settings.model.name, settings.simulator.name)
-    ]
+    speakers = (settings.model.name, settings.simulator.name)
+    lengths = [turns for path in sorted(folder.glob("*/records.jsonl")) for turns in _lengths(path, speakers)]
     held = mean_of(lengths, LEAST_DIALOGUES)
     if held is not None:
         return held
     planned = context.planned
     shards = sum(scenario.shards for scenario, _ in planned) / max(1, len(planned))
     return Mean(shards * settings.estimate.turns_per_shard)
+
+
+def _lengths(path: Path, speakers: tuple[str, str]) -> list[int]:
+    """Return the turns of a folder's dialogues of two models; nothing where an older ccfw wrote them otherwise."""
+    try:
+        episodes = islice(read_records(path, Episode), _DIALOGUES)
+        return [len(each.turns) for each in episodes if (each.target_model, each.simulator_model) == speakers]
+    except StoreError:
+        return []
 
 
 def _judging(context: Context, name: str) -> Iterator[Estimate]:

@@ -50,7 +50,7 @@ def run(context: Context) -> StageResult:
     """Allocate the seeds and write them, unless the same are there; raise ``RequestError`` for a selection of them."""
     _whole(context.settings)
     content = parts(context)
-    output = Output(Path(context.settings.workspace) / "universe" / NAME / fingerprint(content))
+    output = Output(Path(context.settings.workspace) / "universe" / NAME / fingerprint(content), context.stop)
     result = StageResult(NAME, output.folder)
     universe = read_universe(resource("data") / "universe")
     count = len(universe.personas) * len(universe.templates)

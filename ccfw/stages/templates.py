@@ -55,7 +55,7 @@ def parts(context: Context) -> dict[str, Any]:
 def run(context: Context) -> StageResult:
     """Have templates written for every chosen subdomain that has none yet."""
     settings, content = context.settings, parts(context)
-    output = Output(Path(settings.workspace) / "universe" / NAME / fingerprint(content))
+    output = Output(Path(settings.workspace) / "universe" / NAME / fingerprint(content), context.stop)
     result = StageResult(NAME, output.folder)
     writer = Writer(settings, context.client(settings.generator, result.meter), context.prompts(settings.generator))
     with output:

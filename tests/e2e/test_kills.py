@@ -259,11 +259,11 @@ class Disk:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Disk]:
-    """A disk of 100 MB at the workspace's place."""
+    """A disk of 400 MB at the workspace's place."""
     folder = tmp_path / "workspace"
     folder.mkdir()
     made = shutil.which("mount") and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=100m", "tmpfs", str(folder)], capture_output=True
+        ["mount", "-t", "tmpfs", "-o", "size=400m", "tmpfs", str(folder)], capture_output=True
     )
     if not made or made.returncode:
         pytest.skip("a file system of one's own needs root, and the right to mount")
@@ -282,17 +282,19 @@ def elsewhere(tmp_path: Path, provider: FakeProvider, *arguments: str) -> dict[s
     return results(folder)
 
 
-NO_ROOM = "workspace: less than 64 MB of disk are left"
+NO_ROOM = "workspace: less than 256 MB of disk are left"
 
 
 def test_a_disk_with_little_room_is_told_before_anything_is_paid(tmp_path: Path, disk: Disk) -> None:
-    disk.change("size=60m")
+    disk.change("size=200m")
     with FakeProvider(GOOD) as provider:
         run = ccfw(tmp_path, *scripted(provider, "limit=2"), provider=provider)
     assert (run.code, run.requests) == (1, ())
     assert run.closings["simulate"]["status"] == "partial"
     [line] = run.err.splitlines()
-    assert line.partition(" WARNING ")[2] == f"stopped ({NO_ROOM}): 0 of 2 done, replies paid for are kept; the same line goes on"
+    assert line.partition(" WARNING ")[2] == (
+        f"stopped ({NO_ROOM}): 0 of 2 done, replies paid for are kept; the same line goes on"
+    )
 
 
 @pytest.mark.long
@@ -300,7 +302,7 @@ def test_a_disk_that_runs_low_lets_no_call_begin_and_loses_none(tmp_path: Path, 
     with FakeProvider(GOOD) as provider:
         arguments = scripted(provider, "limit=2", *LIMITS)
         whole = elsewhere(tmp_path, provider, *arguments)
-        file = disk.fill(but=64 * 2**20 + 200_000)
+        file = disk.fill(but=256 * 2**20 + 200_000)
         first = ccfw(tmp_path, *arguments, provider=provider)
         kept = kept_in_ledger(tmp_path)
         file.unlink()
@@ -316,7 +318,7 @@ def test_a_disk_that_runs_low_lets_no_call_begin_and_loses_none(tmp_path: Path, 
 
 
 @pytest.mark.long
-def test_a_disk_that_is_full_all_at_once_is_one_line_and_costs_what_is_in_flight(tmp_path: Path, disk: Disk) -> None:
+def test_a_disk_that_is_full_all_at_once_says_what_it_costs_which_is_what_is_in_flight(tmp_path: Path, disk: Disk) -> None:
     with FakeProvider(GOOD, latency=1.0) as provider:
         arguments = scripted(provider, "limit=2", *LIMITS)
         with started(tmp_path, *arguments) as process:
@@ -329,7 +331,13 @@ def test_a_disk_that_is_full_all_at_once_is_one_line_and_costs_what_is_in_flight
         second = ccfw(tmp_path, *arguments, provider=provider)
         whole = elsewhere(tmp_path, provider, *arguments)
     assert (process.returncode, out) == (1, "")
-    assert err == "ccfw: stage=simulate could not read or write: workspace: No space left on device\n"
+    lost, line = err.splitlines()
+    assert re.fullmatch(
+        r"\S+ WARNING workspace/ledger\.sqlite: [12] paid repl(y|ies) could not be kept: database or disk is full; "
+        "the same line pays for what was lost again",
+        lost,
+    )
+    assert line == "ccfw: stage=simulate could not read or write: workspace: No space left on device"
     again = first.intersection(request.digest for request in second.requests)
     assert len(again) == len(first) - kept <= 2
     assert second.code == 0

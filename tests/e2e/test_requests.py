@@ -120,6 +120,18 @@ def case(name: str, arguments: list[str], *lines: str) -> Any:
             f"stage=foo: no such option; options: {STAGES}",
         ),
         case(
+            "sweep-of-budgets",
+            ["-m", "budget=1,2"],
+            "budget=1,2: the jobs of a sweep share one budget; give one value",
+        ),
+        case(
+            "absurd-money",
+            ["budget=1e308", "model.price={input: 0, output: 1e305, cached_input: null}"],
+            "model.price.output=1e+305: input should be less than or equal to 1000000",
+            "budget=1e+308: input should be less than or equal to 1000000000",
+        ),
+        case("empty-address", ["model.api_base="], 'model.api_base="": string should have at least 1 character'),
+        case(
             "letters-unquoted",
             ["model.label=日本"],
             "model.label=日本: not readable as key=value (token recognition error at: '日'); "

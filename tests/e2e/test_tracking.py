@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import shutil
+import socket
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -199,16 +201,33 @@ def report(tracked: Tracked, tmp_path: Path) -> Callable[..., list[str]]:
 
 
 def warned_once(run: Run, uri: str) -> None:
-    assert run.code == 0
+    assert run.code == 0, run.err
     assert run.closings["report"]["status"] == "ok"
     assert len(run.err.splitlines()) == 1, run.err
-    assert run.err[len("00:00:00 ") :].startswith(f"WARNING MLflow at sqlite:///{uri} did not take the results (")
+    where = uri if "://" in uri else f"sqlite:///{uri}"
+    assert run.err[len("00:00:00 ") :].startswith(f"WARNING MLflow at {where} did not take the results (")
     assert run.err.endswith(f"); they stay in {run.closings['report']['out']}\n")
 
 
 def test_a_file_that_is_no_database_costs_one_warning_line(report: Callable[..., list[str]], tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("This is not a database, however long it goes on. " * 100, "utf-8")
     warned_once(ccfw(tmp_path, *report("text.db")), "text.db")
+
+
+def seconds(line: list[str], folder: Path, uri: str) -> float:
+    """Return how long a run took that MLflow costs a warning."""
+    begun = time.monotonic()
+    warned_once(ccfw(folder, *line), uri)
+    return time.monotonic() - begun
+
+
+def test_a_tracker_that_cannot_be_reached_holds_nobody_up(report: Callable[..., list[str]], tmp_path: Path) -> None:
+    (tmp_path / "folder.db").mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        mute, refused = f"http://127.0.0.1:{silent.getsockname()[1]}", "http://127.0.0.1:1"
+        for uri in (refused, mute, "folder.db"):
+            line = report("" if "://" in uri else uri, *[f"tracking.uri={uri}"] * ("://" in uri))
+            assert seconds(line, tmp_path, uri) < 30
 
 
 @pytest.mark.long

@@ -210,7 +210,7 @@ def test_a_file_stays_below_the_providers_bound(
 def test_errors_strays_doubles_and_silence_are_told_apart(
     ledger: Ledger, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stray = ('{"custom_id": "of somebody else", "response": null, "error": null}', "not JSON", '["a list"]', "{}")
+    stray = ('{"custom_id": "of somebody else", "response": null, "error": null}', "not JSON", '["a list"]', "[" * 9999)
     plan = BatchPlan(errored=frozenset({1}), doubled=frozenset({2, 3}), silent=frozenset({4}), stray=stray)
     with BatchProvider(batch_plan=plan) as provider, caplog.at_level(logging.WARNING):
         filled = Filled(provider, ledger, tmp_path)
@@ -453,6 +453,31 @@ def test_an_error_that_echoes_the_key_is_told_without_it(
     with BatchProvider(batch_plan=BatchPlan(silent=frozenset({0}), stray=(json.dumps(line),))) as provider:
         filled = Filled(provider, ledger, tmp_path)
     assert filled.left[REQUESTS[0].key] == "the batch answered with an error: denied: bad <SCRIPTED_KEY>"
+
+
+DEEP = "[" * 900 + "]" * 900
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        pytest.param(
+            '"error": {"code": "x", "message": "\\u001b[2Jno\\nmore"}', "x: ⟨U+001B⟩[2Jno more", id="terminal-codes"
+        ),
+        pytest.param(f'"error": {{"message": {DEEP}}}', "[" * 266, id="an-error-nested"),
+        pytest.param(
+            f'"response": {{"status_code": 200, "body": {{"choices": {DEEP}}}}}',
+            "Exception: Invalid response object",
+            id="a-reply-nested",
+        ),
+    ],
+)
+def test_a_line_of_any_shape_ends_no_batch(ledger: Ledger, tmp_path: Path, line: str, why: str) -> None:
+    stray = f'{{"custom_id": "{REQUESTS[0].key}", {line}}}'
+    with BatchProvider(batch_plan=BatchPlan(silent=frozenset({0}), stray=(stray,))) as provider:
+        filled = Filled(provider, ledger, tmp_path)
+    assert filled.left == {REQUESTS[0].key: f"the batch answered with an error: {why}"}
+    assert held(ledger) == [False] + [True] * 7
 
 
 @pytest.mark.parametrize(

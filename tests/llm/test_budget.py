@@ -351,6 +351,42 @@ def test_over_http_the_tries_that_were_lost_count_one_by_one(
     assert client.budget.spent == pytest.approx((lost + answered) * most_of("hello", 4096))
 
 
+# ---- what nobody foresaw
+
+
+@pytest.mark.parametrize("budget", [1.0, None], ids=str)
+def test_a_reply_that_costs_more_than_its_request_allows_counts_and_is_told_once(
+    ledger: Ledger, caplog: pytest.LogCaptureFixture, budget: float | None
+) -> None:
+    async def dear(_: ChatRequest) -> ChatReply:
+        return reply(usage=Usage(10, 50_000, None), cost=0.1)
+
+    client = client_of(ledger, Budget(budget), Provider(dear), price=PRICED, max_output_tokens=1000)
+    for text in ("hello", "again"):
+        run(client.complete(chat_request(text)))
+    assert client.budget.spent == pytest.approx(0.2)
+    told = (
+        "scripted: the provider counted more tokens than the request allows: 10 in, 50000 out, where 1000 out was "
+        "the bound; 0.1000 US dollars, where 0.0031 were set aside. Such replies count in full, so the budget may be "
+        "passed"
+    )
+    assert caplog.messages == ([told] if budget else [])
+
+
+def test_a_reply_that_costs_all_that_its_request_allows_is_nothing_to_tell(
+    ledger: Ledger, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def whole(_: ChatRequest) -> ChatReply:
+        return reply(cost=most_of("hello", 1000))
+
+    run(
+        client_of(ledger, Budget(1.0), Provider(whole), price=PRICED, max_output_tokens=1000).complete(
+            chat_request("hello")
+        )
+    )
+    assert caplog.messages == []
+
+
 # ---- a key that is refused
 
 

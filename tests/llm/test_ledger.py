@@ -10,6 +10,8 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
+from contextlib import closing
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ import pytest
 from ccfw.errors import StoreError
 from ccfw.llm.ledger import Ledger
 from ccfw.llm.types import ChatReply, Usage
+from ccfw.stop import Stop
 from tests.samples import ROOT, reply
 
 WRITER = """
@@ -271,7 +274,7 @@ def test_a_reply_that_cannot_be_kept_is_an_error_of_its_caller(tmp_path: Path) -
     connection.close()
     with pytest.raises(StoreError) as caught:
         put(path, ("key", reply()))
-    assert str(caught.value) == "a paid reply could not be kept: disk full"
+    assert str(caught.value) == "1 paid reply could not be kept: disk full"
 
 
 def test_replies_are_found_by_model_and_role_the_latest_first(tmp_path: Path) -> None:
@@ -319,3 +322,149 @@ def test_a_disk_that_is_nearly_full_is_told_before_anything_is_paid(
     monkeypatch.setattr("ccfw.llm.ledger.LEAST_FREE", 2**62)
     with Ledger(tmp_path / "calls.db") as ledger:
         assert ledger.full is True
+
+
+def changed(path: Path, *statements: str) -> None:
+    """Do to a ledger what somebody did by hand."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def test_a_column_of_somebodys_own_is_in_nobodys_way(tmp_path: Path) -> None:
+    path = tmp_path / "calls.db"
+    put(path, ("old", reply("old")))
+    changed(path, "ALTER TABLE calls ADD COLUMN remark TEXT")
+    put(path, ("new", reply("new")), ("old", reply("other")))
+    assert kept(path, ["old", "new"]) == {"old": "old", "new": "new"}
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        pytest.param(
+            "TABLE calls (key TEXT PRIMARY KEY, created REAL, provider_model TEXT)",
+            "table calls has no column named reply",
+            id="column-missing",
+        ),
+        pytest.param(
+            "TABLE calls (key TEXT, created REAL, provider_model TEXT, reply TEXT)",
+            "ON CONFLICT clause does not match any PRIMARY KEY or UNIQUE constraint",
+            id="no-key",
+        ),
+        pytest.param(
+            "TABLE calls (key TEXT PRIMARY KEY, created REAL, provider_model TEXT, reply TEXT, remark TEXT NOT NULL)",
+            "its column remark must be filled, and ccfw does not know it",
+            id="column-to-fill",
+        ),
+        pytest.param(
+            "VIEW calls AS SELECT 1 AS key, 2 AS created, 3 AS provider_model, 4 AS reply, 5 AS role",
+            "cannot modify calls because it is a view",
+            id="view",
+        ),
+    ],
+)
+def test_a_table_that_takes_no_reply_is_named_on_opening(tmp_path: Path, table: str, reason: str) -> None:
+    path = tmp_path / "calls.db"
+    changed(path, f"CREATE {table}")
+    with pytest.raises(StoreError) as caught:
+        Ledger(path)
+    assert str(caught.value) == f"{path}: not usable as a call ledger: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        pytest.param("json_set(reply, '$.text', 5)", "text is 5", id="text"),
+        pytest.param("json_set(reply, '$.cost', 'much')", "cost is 'much'", id="cost"),
+        pytest.param("json_set(reply, '$.usage.prompt_tokens', 'many')", "prompt_tokens is 'many'", id="tokens"),
+        pytest.param("json_set(reply, '$.usage', 7)", "'int' object has no attribute 'items'", id="usage"),
+        pytest.param("'3'", "'int' object is not subscriptable", id="number"),
+        pytest.param("CAST(x'ff' AS TEXT)", "Could not decode to UTF-8 column 'reply' with text '\ufffd'", id="bytes"),
+        pytest.param("printf('%.*c', 99999, '[')", "maximum recursion depth exceeded", id="nested"),
+    ],
+)
+def test_what_is_no_reply_is_named_when_needed_and_left_out_of_estimates(
+    tmp_path: Path, content: str, reason: str
+) -> None:
+    path = tmp_path / "calls.db"
+    put(path, ("whole", reply("whole")), ("key", reply()))
+    changed(path, f"UPDATE calls SET reply = {content} WHERE key = 'key'")
+    with Ledger(path) as ledger:
+        with pytest.raises(StoreError) as caught:
+            ledger.get("key")
+        assert str(caught.value).startswith(f"{path}: damaged: {reason}")
+        assert str(caught.value).endswith("; move it away to go on without what it holds")
+        assert ledger.count("model", "") == 2
+        if "x'ff'" not in content:
+            assert [each.text for each in ledger.replies("model", "", 9)] == ["whole"]
+
+
+def test_a_table_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
+    path = tmp_path / "calls.db"
+    with Ledger(path) as ledger:
+        changed(path, "DROP TABLE calls")
+        for ask in (lambda: ledger.count("m", "r"), lambda: list(ledger.replies("m", "r", 1)), lambda: ledger.get("k")):
+            with pytest.raises(StoreError) as caught:
+                ask()
+            assert str(caught.value) == (
+                f"{path}: damaged: no such table: calls; move it away to go on without what it holds"
+            )
+
+
+def test_replies_that_cannot_be_kept_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "calls.db"
+    Ledger(path).close()
+    changed(path, "CREATE TRIGGER full BEFORE INSERT ON calls BEGIN SELECT RAISE(ABORT, 'disk full'); END")
+
+    async def keep() -> list[Any]:
+        with Ledger(path) as ledger:
+            first = await asyncio.gather(*(ledger.put(str(n), "m", reply()) for n in range(3)), return_exceptions=True)
+            rest = await asyncio.gather(*(ledger.put(str(n), "m", reply()) for n in range(4)), return_exceptions=True)
+            return [*first, *rest]
+
+    told = asyncio.run(keep())
+    assert {str(each) for each in told} == {"7 paid replies could not be kept: disk full"}
+    assert caplog.messages == [
+        f"{path}: 7 paid replies could not be kept: disk full; the same line pays for what was lost again"
+    ]
+
+
+def test_a_ledger_that_another_process_holds_is_waited_for_until_a_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("ccfw.llm.ledger.GRACE_S", 0.5)
+    path, stop = tmp_path / "calls.db", Stop()
+
+    async def keep() -> float:
+        ledger = Ledger(path, stop)
+        with closing(sqlite3.connect(path, isolation_level=None)) as holder:
+            holder.execute("BEGIN IMMEDIATE")
+            waiting = [asyncio.ensure_future(ledger.put(str(n), "m", reply())) for n in range(2)]
+            assert not (await asyncio.wait(waiting, timeout=2.5))[0]
+            stop.ask("SIGINT", interrupted=True)
+            begun = time.monotonic()
+            for each in waiting:
+                each.cancel()  # as a job does with what has not ended in time
+            await asyncio.to_thread(ledger.close)
+            return time.monotonic() - begun
+
+    assert asyncio.run(keep()) < 6
+    assert caplog.messages == [
+        f"{path}: 2 paid replies could not be kept: database is locked; the same line pays for what was lost again"
+    ]
+
+
+def test_a_ledger_that_is_held_for_a_while_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "calls.db"
+
+    async def keep() -> None:
+        with Ledger(path) as ledger:
+            with closing(sqlite3.connect(path, isolation_level=None)) as holder:
+                holder.execute("BEGIN IMMEDIATE")
+                waiting = asyncio.ensure_future(ledger.put("key", "m", reply()))
+                assert not (await asyncio.wait([waiting], timeout=2.5))[0]
+            await waiting
+
+    asyncio.run(keep())
+    assert kept(path, ["key"]) == {"key": "hello"}

@@ -13,6 +13,7 @@ from ccfw.errors import ProviderError
 from ccfw.llm import client as module
 from ccfw.llm.client import Client, Meter
 from ccfw.llm.ledger import Ledger
+from ccfw.llm.replies import seconds_to_wait
 from ccfw.llm.types import ChatReply, ChatRequest
 from tests.samples import chat_request, model_config, reply
 
@@ -73,6 +74,14 @@ def test_an_answer_to_others_begins_the_waits_anew(tmp_path: Path, waits: list[f
     assert waits == [1, 2, 4, 1, 2, 4]
 
 
-def test_a_wish_of_the_provider_is_taken_as_it_is(tmp_path: Path, waits: list[float]) -> None:
-    asked(tmp_path, Provider(3, wish=3 * UNIT))
-    assert waits == [3, 3, 3]
+def test_a_wish_of_the_provider_is_waited_for_and_at_least_ones_own_time(tmp_path: Path, waits: list[float]) -> None:
+    asked(tmp_path, Provider(4, wish=3 * UNIT))
+    assert waits == [3, 3, 4, 8]
+
+
+@pytest.mark.parametrize("wish", [0.0, -5.0, seconds_to_wait("-3"), seconds_to_wait("Wed, 21 Oct 2015 07:28:00 GMT")])
+def test_a_wish_of_no_time_or_of_one_that_is_past_shortens_no_wait(
+    tmp_path: Path, waits: list[float], wish: float
+) -> None:
+    asked(tmp_path, Provider(4, wish=wish))
+    assert waits == [1, 2, 4, 8]

@@ -128,6 +128,15 @@ def test_a_reply_of_an_unnamed_model_is_the_asked_ones(line: Line) -> None:
         pytest.param(completion(usage=...), Usage(None, None, None), None, id="not-counted"),
         pytest.param(completion(usage=None), Usage(None, None, None), None, id="null"),
         pytest.param(completion(usage={"prompt_tokens": 7}), Usage(7, None, None), None, id="half-counted"),
+        pytest.param(usage(prompt_tokens=0, completion_tokens=0), Usage(None, None, None), None, id="zeros"),
+        pytest.param(usage(completion_tokens=0), Usage(100, None, None), None, id="a-text-of-no-tokens"),
+        pytest.param(
+            usage(prompt_tokens_details={"cached_tokens": 10**6}),
+            Usage(100, 5, 100),
+            10 + 10,
+            id="more-cached-than-sent",
+        ),
+        pytest.param(usage(prompt_tokens=10**9 + 1), Usage(None, 5, None), None, id="more-than-there-are"),
     ],
 )
 def test_tokens_are_those_that_the_provider_counted_and_unknown_ones_are_not_free(
@@ -143,6 +152,23 @@ def test_a_usage_of_an_odd_type_is_an_unknown_one(http: Line, odd: object) -> No
     """Litellm takes a text for a number, and refuses the whole reply for the others."""
     reply = http.ask(completion(usage=odd))
     assert (reply.text, reply.usage, reply.cost) == ("hello", Usage(None, None, None), None)
+
+
+HUGE = 10**400
+
+
+@pytest.mark.parametrize(
+    "price", [{"input": 1.0, "output": 2.0, "cached_input": 0.1}, None], ids=["priced", "unpriced"]
+)
+@pytest.mark.parametrize("field", ["prompt_tokens", "completion_tokens"])
+def test_a_count_of_four_hundred_digits_is_none(line: Line, field: str, price: object) -> None:
+    reply = line.ask(usage(**{field: HUGE}), price=price)
+    assert (reply.text, getattr(reply.usage, field), reply.cost) == ("hello", None, None)
+
+
+def test_no_tokens_of_no_text_are_known_ones(line: Line) -> None:
+    body = json.loads(message("").body) | {"usage": {"prompt_tokens": 100, "completion_tokens": 0}}
+    assert line.ask(Raw(json.dumps(body).encode())).usage == Usage(100, 0, None)
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
@@ -312,6 +338,7 @@ def meant(error: ProviderError) -> Meant:
 
 FINAL, PASSING, HOPELESS = Meant(), Meant(transient=True), Meant(hopeless=True)
 BUSY, LOST = Meant(transient=True, overload=True), Meant(transient=True, maybe_paid=True)
+DEEP = b"[" * 900 + b"]" * 900
 ERRORS: list[tuple[str, Raw | Fault, Meant]] = [
     *((f"status-{status}", refusal(status), FINAL) for status in (400, 403, 404, 405, 413, 422)),
     *((f"status-{status}", refusal(status), HOPELESS) for status in (401, 402)),
@@ -341,6 +368,9 @@ ERRORS: list[tuple[str, Raw | Fault, Meant]] = [
     ("a-list", Raw(b"[]"), LOST),
     ("nothing", Raw(b""), LOST),
     ("nested-without-end", Raw(b"[" * 200_000), LOST),
+    ("content-nested", Raw(message("@").body.replace(b'"@"', DEEP)), LOST),
+    ("content-of-objects", Raw(message("@").body.replace(b'"@"', b'{"a":' * 990 + b"1" + b"}" * 990)), LOST),
+    ("choices-nested", Raw(b'{"choices": ' + DEEP + b"}"), LOST),
     ("gateways-502", Raw(b'{"error": {"code": 502, "message": "upstream"}}'), PASSING),
     ("gateways-429", Raw(b'{"error": {"code": 429, "message": "upstream"}}'), BUSY),
     ("gateways-400", Raw(b'{"error": {"code": 400, "message": "upstream"}}'), FINAL),
@@ -365,6 +395,46 @@ def test_an_error_means_the_same_through_either(line: Line, answer: Raw | Fault,
 )
 def test_an_error_under_200_means_what_its_code_says(http: Line, answer: Raw, means: Meant) -> None:
     assert meant(http.fail(answer)) == means
+
+
+@pytest.mark.parametrize(
+    ("answer", "means", "words"),
+    [
+        pytest.param(Raw(b'{"error": {"message": ' + DEEP + b"}}", 400), FINAL, "HTTP 400", id="refused-nested"),
+        pytest.param(
+            Raw(b'{"error": {"code": ' + DEEP + b', "message": "x"}}', 401), HOPELESS, "HTTP 401: x", id="code"
+        ),
+        pytest.param(
+            Raw(b'{"error": {"message": ' + DEEP + b"}}"), LOST, "the provider sent no choices", id="message-nested"
+        ),
+        pytest.param(
+            Raw(b'{"error": {"code": 429, "message": "a\\ud83d"}}'), BUSY, "HTTP 429: a\ufffd", id="half-a-character"
+        ),
+        pytest.param(
+            Raw(b'{"error": {"code": 500, "message": "x", "limit": %d}}' % HUGE), PASSING, "HTTP 500: x", id="huge"
+        ),
+        pytest.param(
+            Raw(b'{"error": {"code": %d, "message": "x"}}' % HUGE),
+            LOST,
+            "the provider sent no choices: x",
+            id="huge-code",
+        ),
+    ],
+)
+def test_an_error_of_any_shape_is_an_error(http: Line, answer: Raw, means: Meant, words: str) -> None:
+    error = http.fail(answer)
+    assert (meant(error), str(error)) == (means, words)
+
+
+def test_a_reply_that_cannot_be_read_is_told_so(http: Line) -> None:
+    error = http.fail(Raw(message("@").body.replace(b'"@"', DEEP)))
+    assert str(error) == "the provider's reply cannot be read (RecursionError)"
+
+
+def test_no_traceback_of_litellms_is_told(provider: RawProvider, runner: asyncio.Runner) -> None:
+    error = Line("litellm", provider, runner).fail(message(5))
+    assert "Traceback" not in str(error)
+    assert str(error).endswith("OpenAIException - Invalid response object")
 
 
 @pytest.mark.parametrize(
@@ -431,6 +501,15 @@ def test_a_reply_that_is_too_long_is_cut(http: Line, monkeypatch: pytest.MonkeyP
     error = http.fail(FakeReply("x" * 20_000))
     assert str(error) == "ValueError: the reply is longer than 10000 bytes"
     assert meant(error) == Meant(maybe_paid=True)
+
+
+@pytest.mark.parametrize("proxy", ["http://me:pa/ssword@proxy:1", "http://me:ssword1@[proxy:1"])
+def test_a_proxy_whose_url_cannot_be_read_is_told_without_its_login(
+    http: Line, monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    error = http.fail(completion(), api_base="http://elsewhere.invalid/v1")
+    assert str(error) == f"InvalidURL: http://<login>@{proxy.rpartition('@')[2]}"
 
 
 @pytest.mark.parametrize("spared", [False, True], ids=["proxied", "spared"])

@@ -128,9 +128,7 @@ def sketches(request: FakeRequest) -> str:
     """Write two sketches; the first of a first reply breaks a rule."""
     said = request.said("user")[-1]
     roof = entry("The user needs a quote to mend {DISH} over a stall where {GUESTS} queue. Rain starts by {DEADLINE}.")
-    form = entry(
-        "The user needs two signatures on {DISH}, and {GUESTS} disagree about it. It closes {DEADLINE}."
-    )
+    form = entry("The user needs two signatures on {DISH}, and {GUESTS} disagree about it. It closes {DEADLINE}.")
     if "An earlier reply was not accepted" not in said:
         roof = entry("Somebody wants {DISH} for {GUESTS}. {DEADLINE} is close.")
     return json.dumps({"templates": [roof, form]})
