@@ -19,14 +19,10 @@ class Opener(NamedTuple):
 
 OPENERS: tuple[Opener, ...] = (
     Opener("asks whether it works", "the question whether something would do: 'would it be odd to …', 'can i just …'"),
-    Opener(
-        "asks how others do it", "what people usually do: 'how do families normally …', 'what do people bring …'"
-    ),
+    Opener("asks how others do it", "what people usually do: 'how do families normally …', 'what do people bring …'"),
     Opener("asks around", "as if into a group chat: 'anyone ever had to …', 'does anybody know if …'"),
     Opener("asks what the point is", "a puzzled question: 'what's the thing with …', 'why does everyone tell me to …'"),
-    Opener(
-        "somebody first", "a person and what is up with them: 'my landlord wants …', 'grandpa is home from …'"
-    ),
+    Opener("somebody first", "a person and what is up with them: 'my landlord wants …', 'grandpa is home from …'"),
     Opener("place first", "where it happens: 'in the village hall on friday …', 'our flat has no balcony and …'"),
     Opener("thing first", "an object on the table: 'this huge fish i was given …', 'the form they sent me …'"),
     Opener("half a thought", "thinking aloud: 'been wondering about …', 'still thinking whether to …'"),

@@ -318,7 +318,7 @@ def test_a_disk_that_runs_low_lets_no_call_begin_and_loses_none(tmp_path: Path, 
 
 
 @pytest.mark.long
-def test_a_disk_that_is_full_all_at_once_says_what_it_costs_which_is_what_is_in_flight(tmp_path: Path, disk: Disk) -> None:
+def test_a_disk_that_is_full_all_at_once_costs_what_is_in_flight_and_says_so(tmp_path: Path, disk: Disk) -> None:
     with FakeProvider(GOOD, latency=1.0) as provider:
         arguments = scripted(provider, "limit=2", *LIMITS)
         with started(tmp_path, *arguments) as process:
