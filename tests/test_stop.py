@@ -381,11 +381,11 @@ def test_a_signal_ends_the_batch_after_the_calls_in_flight(tmp_path: Path, monke
     assert (result.stopped, result.interrupted, stored(tmp_path)) == ("SIGINT", True, ["a"])
 
 
-def test_an_interruption_before_anything_is_done_is_a_failure(tmp_path: Path) -> None:
+def test_an_interruption_before_anything_is_done_leaves_the_stage_partial(tmp_path: Path) -> None:
     stop = Stop()
     stop.ask("SIGTERM", interrupted=True)
     result = done(tmp_path, ["a", "b"], judged, stop)
-    assert (counts(result), result.interrupted) == ((0, 0, 0, "failed"), True)
+    assert (counts(result), result.interrupted) == ((0, 0, 0, "partial"), True)
 
 
 def test_more_workers_than_items_are_no_mistake(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def run(context: Context) -> StageResult:
     chosen = [outline.seed for outline in chosen_seeds(context)]
     built = kb.made_of_dumps(context)
     content = parts(context)
-    output = Output(_folder(context, content))
+    output = Output(_folder(context, content), context.stop)
     result = StageResult(NAME, output.folder)
     author = _author(context, result, built)
     with output:
