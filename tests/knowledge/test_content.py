@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 
@@ -10,6 +11,8 @@ import pytest
 from ccfw.knowledge.files import read_passages, read_taboos
 from ccfw.knowledge.ranking import overlap
 from ccfw.knowledge.records import Passage, Taboo
+from ccfw.knowledge.shelf import vectors_of
+from ccfw.knowledge.shipped import SHIPPED_WITH, passage_text, taboo_text
 from ccfw.read_universe import read_universe
 from ccfw.records import Region
 from ccfw.resources import resource
@@ -109,3 +112,16 @@ def test_native_terms_are_of_other_scripts_or_spellings(passages: tuple[Passage,
 def test_entries_speak_of_their_subject_only(taboos: tuple[Taboo, ...], passages: tuple[Passage, ...]) -> None:
     texts = [t.detailed_explanation for t in taboos] + [p.text for p in passages]
     assert [text for text in texts if OUTSIDE.search(text)] == []
+
+
+@pytest.mark.parametrize("kind", ["passages", "taboos"])
+def test_the_vectors_that_ship_are_of_the_texts_that_ship(
+    kind: str, taboos: tuple[Taboo, ...], passages: tuple[Passage, ...]
+) -> None:
+    """Made anew with ``make vectors``."""
+    name = f"{SHIPPED_WITH.kind}:{SHIPPED_WITH.model}"
+    texts = [passage_text(p) for p in passages] if kind == "passages" else [taboo_text(t) for t in taboos]
+    regions = [str(p.region) for p in passages] if kind == "passages" else [str(t.region) for t in taboos]
+    ordered = [text for _, text in sorted(zip(regions, texts, strict=True), key=lambda pair: pair[0])]
+    about = resource("data") / "knowledge" / "vectors" / name.replace(":", "_") / kind / "index.json"
+    assert json.loads(about.read_text("utf-8"))["digest"] == vectors_of(name, ordered)
