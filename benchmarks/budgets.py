@@ -7,15 +7,12 @@ URL names the run, ``ROOT/run/7/v1``, and ``ROOT/bill`` says what each run was b
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import logging
-import subprocess
 import sys
 import tempfile
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -23,7 +20,7 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks.page import Bar, Section
-from benchmarks.sides import ROOT
+from benchmarks.sides import serving
 from benchmarks.wire import Sent, error, http, serve
 from ccfw.errors import BudgetError, ProviderError
 from ccfw.llm.asking import build_request
@@ -140,18 +137,6 @@ def _completion(usage: dict[str, int]) -> bytes:
     return json.dumps(content).encode()
 
 
-@contextlib.contextmanager
-def provider(seed: int) -> Iterator[str]:
-    """Run the provider in a process of its own, and give its root URL."""
-    command = [sys.executable, "-m", "benchmarks.budgets", str(seed)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8") as process:  # noqa: S603 our own
-        try:
-            assert process.stdout
-            yield process.stdout.readline().strip()
-        finally:
-            process.terminate()
-
-
 # ---- the runs
 
 
@@ -234,7 +219,11 @@ def measure(quick: bool) -> Section:
     """Make the runs."""
     logging.getLogger("stamina").setLevel(logging.ERROR)
     rng = Random(7)  # noqa: S311 prices, not secrets
-    with provider(7) as root, asyncio.Runner() as runner, tempfile.TemporaryDirectory() as folder:
+    with (
+        serving("benchmarks.budgets", "7") as root,
+        asyncio.Runner() as runner,
+        tempfile.TemporaryDirectory() as folder,
+    ):
         spent = [run(root, runner, Path(folder), number, rng) for number in range(3 if quick else 100)]
         runner.run(close())
     return _section(spent)

@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.judging import Played, bare_arguments, played, work
 from benchmarks.page import Bar, Section
-from benchmarks.sides import Cell, Found, Side, measured, own, peer, provider, started
+from benchmarks.sides import Cell, Found, Side, measured, own, peer, serving, started
 
 SIDES = {
     "http": "ccfw, `openai_http`",
@@ -94,7 +94,7 @@ def measure(quick: bool) -> Section:
     with contextlib.ExitStack() as stack:
         answers, sent = stack.enter_context(prepared(most))
         commands = {name: own(TRANSPORTS[name], most) if name in TRANSPORTS else peer(name, sent) for name in SIDES}
-        root = stack.enter_context(provider(answers))
+        root = stack.enter_context(serving("benchmarks.server", str(answers)))
         sides: dict[str, Side] = {
             name: stack.enter_context(started(command)) for name, command in commands.items() if command
         }

@@ -73,9 +73,9 @@ def started(command: Sequence[str | Path]) -> Iterator[Side]:
 
 
 @contextlib.contextmanager
-def provider(replies: Path) -> Iterator[str]:
-    """Run the fast provider in a process of its own, and give its root URL."""
-    command = [sys.executable, "-m", "benchmarks.server", str(replies)]
+def serving(module: str, argument: str) -> Iterator[str]:
+    """Run a provider in a process of its own, and give the root URL that it prints."""
+    command = [sys.executable, "-m", module, argument]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8") as process:  # noqa: S603 our own
         try:
             assert process.stdout

@@ -24,16 +24,6 @@ def write_parquet(path: Path, columns: Mapping[str, Any], categories: Sequence[s
     part.replace(path)
 
 
-def read_parquet(path: Path, columns: Sequence[str] | None = None) -> Any:
-    """Read a table as a pandas data frame; raise ``StoreError`` when the file is none."""
-    import pandas as pd
-
-    try:
-        return pd.read_parquet(path, columns=list(columns) if columns is not None else None)
-    except (OSError, ValueError) as error:
-        raise StoreError(f"{path}: not a Parquet table: {' '.join(str(error).split())[:300]}") from None
-
-
 ColumnType = Literal["text", "texts", "terms", "number", "bytes"]
 
 

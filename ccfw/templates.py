@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ccfw.checks.library import faults
+from ccfw.knowledge.ranking import overlap
 from ccfw.parsing import json_object
 from ccfw.records import Failure, FailureKind, Region, Tier
 from ccfw.universe import LibraryTemplate
@@ -97,15 +98,9 @@ def _template(name: str, entry: Any) -> LibraryTemplate | str:
 
 def _faults(template: LibraryTemplate, texts: Sequence[str], culture_words: frozenset[str]) -> list[str]:
     found = list(faults(template, culture_words))
-    if any(shared(template.template_text, other) > SIMILAR for other in texts):
+    if any(overlap(template.template_text, other) > SIMILAR for other in texts):
         found.append("repeats a situation of the library or of this reply")
     return found
-
-
-def shared(one: str, other: str) -> float:
-    """Return the share of words that two texts have in common (Jaccard)."""
-    a, b = set(one.lower().split()), set(other.lower().split())
-    return len(a & b) / len(a | b) if a | b else 1.0
 
 
 def as_yaml_entry(template: LibraryTemplate) -> str:
