@@ -75,4 +75,4 @@ sample: venv ## a random twentieth of the identities, templates, passages and ta
 	@$(BIN)/python -m ccfw.sample
 
 vectors: venv ## embed the knowledge that ships, after its texts have changed
-	@$(BIN)/python -m ccfw.knowledge.shipped
+	@$(BIN)/python -m ccfw.knowledge.shipping

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
 from ccfw.checks.library import faults
-from ccfw.knowledge.ranking import overlap
 from ccfw.parsing import json_object
 from ccfw.records import Failure, FailureKind, Region, Tier
 from ccfw.universe import LibraryTemplate
 
-SIMILAR = 0.5
-"""Share of words in common from which two sketches are one."""
 _SHOWN = 6
 
 
@@ -47,11 +44,15 @@ def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_templates(
-    text: str, ids: Sequence[str], existing: Sequence[str], culture_words: frozenset[str]
+    text: str,
+    ids: Sequence[str],
+    repeated: Callable[[Sequence[str]], Sequence[str | None]],
+    culture_words: frozenset[str],
 ) -> tuple[LibraryTemplate, ...] | Failure:
     """Read one template for each id, or say what is wrong with the reply.
 
-    ``existing`` are the texts that a new one must not repeat. Raises ``Refusal`` when the text holds no JSON object.
+    ``repeated`` names for each new sketch another that it repeats. Raises ``Refusal`` when the text holds no JSON
+    object.
     """
     entries = json_object(text).get("templates")
     if not isinstance(entries, list) or len(entries) != len(ids):
@@ -64,9 +65,11 @@ def read_templates(
         if isinstance(template, str):
             wrong.append(f"template {number}: {template}")
             continue
-        texts = [*existing, *(each.template_text for each in made)]
-        wrong += [f"template {number}: {fault}" for fault in _faults(template, texts, culture_words)]
+        wrong += [f"template {number}: {fault}" for fault in faults(template, culture_words)]
         made.append(template)
+    for template, other in zip(made, repeated([each.template_text for each in made]) if made else (), strict=True):
+        if other is not None:
+            wrong.append(f"template {ids.index(template.template_id) + 1}: the same situation as {other!r}")
     if wrong:
         more = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
         return Failure(kind=FailureKind.INCONSISTENT, detail="; ".join(wrong[:_SHOWN]) + more)
@@ -94,13 +97,6 @@ def _template(name: str, entry: Any) -> LibraryTemplate | str:
     except ValidationError as error:
         first = error.errors()[0]
         return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-
-
-def _faults(template: LibraryTemplate, texts: Sequence[str], culture_words: frozenset[str]) -> list[str]:
-    found = list(faults(template, culture_words))
-    if any(overlap(template.template_text, other) > SIMILAR for other in texts):
-        found.append("repeats a situation of the library or of this reply")
-    return found
 
 
 def as_yaml_entry(template: LibraryTemplate) -> str:

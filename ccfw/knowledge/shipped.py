@@ -1,4 +1,4 @@
-"""The vectors that ship with the knowledge: made by ``python -m ccfw.knowledge.shipped``, used for these very texts.
+"""The vectors that ship with the knowledge: made by ``python -m ccfw.knowledge.shipping``, used for these very texts.
 
 The starter base can then be searched at once; embedding it takes a few minutes.
 """
@@ -10,11 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ccfw.knowledge.embedders import Embedder, open_embedder
-from ccfw.knowledge.files import read_passages, read_taboos
+from ccfw.knowledge.embedders import Embedder
 from ccfw.knowledge.nearest import Floats
 from ccfw.knowledge.records import Passage, Taboo
-from ccfw.knowledge.shelf import build_shelf, stored_vectors, vectors_of
+from ccfw.knowledge.shelf import stored_vectors, vectors_of
 from ccfw.knowledge.vectors import sorted_by_region
 from ccfw.resources import resource
 from ccfw.settings import EmbedderConfig
@@ -36,7 +35,7 @@ def taboo_text(taboo: Taboo) -> str:
 
 
 def shipped_folder(kind: str, embedder: Embedder) -> Path:
-    """Return where the vectors of ``passages`` or ``taboos`` by an embedder are, if they ship."""
+    """Return where the vectors of ``passages``, ``taboos`` or ``templates`` by an embedder are, if they ship."""
     return resource("data") / "knowledge" / "vectors" / embedder.name.replace(":", "_") / kind
 
 
@@ -57,20 +56,3 @@ class Knowing:
         new = [text for text in texts if text not in self._known]
         found = dict(zip(new, self._embed(new), strict=True)) if new else {}
         return np.stack([self._known[text] if text in self._known else found[text] for text in texts])
-
-
-def ship(cache: Path) -> None:
-    """Embed what ships, where its vectors are not of these texts, and write the vectors beside it."""
-    folder, embedder = resource("data") / "knowledge", open_embedder(SHIPPED_WITH)
-    passages, taboos = read_passages(folder / "passages"), read_taboos(folder / "taboos")
-    for kind, shelf in (
-        ("passages", build_shelf(passages, passage_text, embedder=embedder, lexical=False, shipped=None, cache=cache)),
-        ("taboos", build_shelf(taboos, taboo_text, embedder=embedder, lexical=False, shipped=None, cache=cache)),
-    ):
-        about = {"embedder": embedder.name, "digest": vectors_of(embedder.name, shelf.texts)}
-        if shelf.vectors is not None:
-            shelf.vectors.save(shipped_folder(kind, embedder), about)
-
-
-if __name__ == "__main__":
-    ship(Path("workspace") / "kb" / "vectors")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ccfw.errors import RequestError
+from ccfw.knowledge.likeness import Likeness, library_likeness
 from ccfw.llm.asking import ask, build_request
 from ccfw.llm.client import Client
 from ccfw.prompts import PromptSet
@@ -57,7 +58,12 @@ def run(context: Context) -> StageResult:
     settings, content = context.settings, parts(context)
     output = Output(Path(settings.workspace) / "universe" / NAME / fingerprint(content), context.stop)
     result = StageResult(NAME, output.folder)
-    writer = Writer(settings, context.client(settings.generator, result.meter), context.prompts(settings.generator))
+    writer = Writer(
+        settings,
+        context.client(settings.generator, result.meter),
+        context.prompts(settings.generator),
+        library_likeness([template.template_text for template in _universe().templates]),
+    )
     with output:
         try:
             run_batch(
@@ -117,11 +123,12 @@ def _chosen(settings: Settings) -> list[Place]:
 
 @dataclass(frozen=True)
 class Writer:
-    """The generator with its prompts."""
+    """The generator with its prompts, and the library that it must not repeat."""
 
     settings: Settings
     client: Client
     prompts: PromptSet
+    likeness: Likeness
 
     async def write(self, place: Place) -> NewTemplates:
         """Have the templates of one subdomain written; what no try could mend is a typed failure."""
@@ -136,7 +143,6 @@ class Writer:
             return NewTemplates(
                 subdomain=name, templates=(), failure=Failure(kind=FailureKind.INCOMPLETE, detail=detail)
             )
-        existing = [template.template_text for template in universe.templates]
         asked = await ask(
             self.client,
             build_request(
@@ -157,7 +163,7 @@ class Writer:
                 schema_name="templates",
                 schema=schema(count),
             ),
-            lambda text: read_templates(text, ids, existing, universe.culture_words),
+            lambda text: read_templates(text, ids, self.likeness.repeated, universe.culture_words),
             self.settings.templates.tries,
         )
         return NewTemplates(subdomain=name, templates=asked.value or (), failure=asked.failure)

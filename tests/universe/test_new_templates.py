@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from ccfw.knowledge.likeness import Likeness, library_likeness, spoken
 from ccfw.read_universe import read_universe, yaml_list
 from ccfw.records import Failure, FailureKind
 from ccfw.resources import resource
@@ -41,7 +43,11 @@ OTHER = entry("The user needs help with a broken {DISH} before {GUESTS} arrive. 
 
 
 def read(*entries: dict[str, Any], existing: tuple[str, ...] = ()) -> tuple[LibraryTemplate, ...] | Failure:
-    return read_templates(json.dumps({"templates": entries}), IDS, existing, WORDS)
+    def repeated(texts: Sequence[str]) -> list[str | None]:
+        known = [*existing, *texts]
+        return [text if text in known[: len(existing) + at] else None for at, text in enumerate(texts)]
+
+    return read_templates(json.dumps({"templates": entries}), IDS, repeated, WORDS)
 
 
 def test_a_reply_that_keeps_the_rules_becomes_templates() -> None:
@@ -69,7 +75,7 @@ def test_a_reply_that_keeps_the_rules_becomes_templates() -> None:
         pytest.param(
             (entry(), entry()),
             FailureKind.INCONSISTENT,
-            "template 2: repeats a situation of the library or of this reply",
+            "template 2: the same situation as 'The user needs to choose {DISH} for {GUESTS}. {DEADLINE} is close.'",
             id="twice",
         ),
         pytest.param(
@@ -104,7 +110,41 @@ def test_what_is_wrong_with_a_reply_is_said(
 def test_a_situation_that_the_library_has_is_not_taken_again() -> None:
     found = read(entry(), OTHER, existing=(OTHER["template_text"],))
     assert isinstance(found, Failure)
-    assert found.detail == "template 2: repeats a situation of the library or of this reply"
+    assert found.detail == f"template 2: the same situation as {OTHER['template_text']!r}"
+
+
+@pytest.fixture(scope="module")
+def likeness() -> Likeness:
+    return library_likeness(
+        [template.template_text for template in read_universe(resource("data") / "universe").templates]
+    )
+
+
+def test_no_two_templates_of_the_library_tell_of_one_situation(likeness: Likeness) -> None:
+    assert likeness.pairs() == []
+
+
+def test_a_situation_in_other_words_is_still_the_same(likeness: Likeness) -> None:
+    """Each rewording has a fifth of its words in common with what it rewords."""
+    reworded = [
+        "The user needs to agree with {FAMILY_B} on who pays what for {WEDDING}. About {SUM} will be spent, and {ITEM} is "
+        "traditionally the duty of one side, though it is disputed.",
+        "The user needs to gather contributions for {COWORKER}, who is in hospital with {ILLNESS}, and send a gift from "
+        "{DEPARTMENT}. The ward takes no flowers. People disagree about {PRESENT} and whether {BOSS} should visit.",
+        "The user needs a mechanic for {ENGINE} on a Sunday. {SPARE_PART} must come from {TOWN} by bus.",
+        "The user needs {ENGINE} repaired on a Sunday by some mechanic, with {SPARE_PART} sent from {TOWN} by bus.",
+    ]
+    first, second, third, fourth = likeness.repeated(reworded)
+    assert (first or "").startswith(
+        "The user needs to divide the costs of {WEDDING} between {SIDE_ONE} and {SIDE_TWO}."
+    )
+    assert (second or "").startswith("The user needs to collect money for {COLLEAGUE}, in hospital for {TREATMENT},")
+    assert third is None
+    assert fourth == reworded[2]
+
+
+def test_slots_are_compared_as_words() -> None:
+    assert spoken("The user needs to feed {HOUSE_GUESTS}.") == "to feed house guests."
 
 
 def test_the_schema_asks_for_so_many() -> None:
