@@ -28,7 +28,7 @@ def open_retriever(context: Context, built: Path | None = None) -> Retriever | N
     config = context.settings.retriever
     if config.embedder is None and not config.lexical:
         return None
-    ours, entries = _taboos(context)
+    ours, entries = shipped_taboos(), all_taboos(context)
     embedder = open_embedder(config.embedder) if config.embedder else None
     cache = Path(context.settings.workspace) / "kb" / "vectors"
     taboos = build_shelf(
@@ -42,10 +42,18 @@ def open_retriever(context: Context, built: Path | None = None) -> Retriever | N
     return Retriever(_passages(context, built, embedder, cache), taboos, config)
 
 
-def _taboos(context: Context) -> tuple[tuple[Taboo, ...], tuple[Taboo, ...]]:
-    """Return the taboos that ship, and them with those of the user's files."""
-    ours, own = read_taboos(resource("data") / "knowledge" / "taboos"), context.settings.kb.taboos
-    return ours, with_imported(ours, own, read_atlas(resource("data"))) if own else ours
+def shipped_taboos() -> tuple[Taboo, ...]:
+    """Return the taboos that ship."""
+    return read_taboos(resource("data") / "knowledge" / "taboos")
+
+
+def all_taboos(context: Context) -> tuple[Taboo, ...]:
+    """Return the taboos that ship and after them those of the user's files.
+
+    Raises ``RequestError`` with every fault of every file.
+    """
+    ours, paths = shipped_taboos(), context.settings.kb.taboos
+    return with_imported(ours, paths, read_atlas(resource("data"))) if paths else ours
 
 
 def _passages(context: Context, built: Path | None, embedder: Embedder | None, cache: Path) -> Shelf[Passage]:

@@ -412,3 +412,12 @@ def test_a_faulty_file_ends_the_stage_before_anything_is_shown(tmp_path: Path) -
     assert done.code == 2
     assert "mine.csv:2: region: XX; it is one of SG" in done.err
     assert "kb.taboos: none.csv: No such file or directory" in done.err
+
+
+def test_own_files_are_read_without_a_query_too(tmp_path: Path) -> None:
+    write(tmp_path, "mine.csv", PLAIN)
+    done = ccfw(tmp_path, "stage=kb", "kb.taboos=[mine.csv]")
+    assert (done.code, done.closings["kb"]["done"]) == (0, 1)
+    assert "kb.taboos: 1 read, 1 of our regions, 1 of them violations, 0 doubles left out, 1 kept" in done.err
+    write(tmp_path, "mine.csv", PLAIN.replace("BN", "XX"))
+    assert ccfw(tmp_path, "stage=kb", "kb.taboos=[mine.csv]").code == 2
