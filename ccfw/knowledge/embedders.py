@@ -5,15 +5,20 @@ Each kind imports its library when its first embedder is made.
 
 from __future__ import annotations
 
+import logging
+import os
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
-from ccfw.errors import RequestError
+from ccfw.errors import ProviderError, RequestError
 from ccfw.knowledge.nearest import Floats
 from ccfw.knowledge.vectors import unit
+from ccfw.secrets import sendable
 from ccfw.settings import EmbedderConfig
+
+log = logging.getLogger(__name__)
 
 
 class Embedder(Protocol):
@@ -90,18 +95,31 @@ class Api:
     """Any embedding model that litellm reaches."""
 
     def __init__(self, config: EmbedderConfig) -> None:
+        """Raise ``RequestError`` when the environment holds no key for it."""
+        name = config.api_key_env
+        key = os.environ.get(name, "") if name else None
+        if key is not None and not (key and sendable(key)):
+            raise RequestError(
+                [f"retriever.embedder.model={config.model}: the environment variable {name} holds no key"]
+            )
         self.name = f"{config.kind}:{config.model}"
         self._config = config
+        log.warning("retriever.embedder.model=%s: what embedding costs is not in cost= nor under budget=", config.model)
 
     def passages(self, texts: Sequence[str]) -> Floats:
-        """Embed as they are."""
+        """Embed as they are; raise ``ProviderError``."""
         return self._embedded(texts)
 
     def queries(self, texts: Sequence[str], instruction: str) -> Floats:
-        """Embed under an instruction."""
+        """Embed under an instruction; raise ``ProviderError``."""
         return self._embedded([f"Instruct: {instruction}\nQuery: {text}" for text in texts])
 
     def _embedded(self, texts: Sequence[str]) -> Floats:
         from ccfw.llm.litellm_client import embed
 
-        return unit(np.asarray(embed(self._config, list(texts)), dtype=np.float32))
+        vectors = embed(self._config, list(texts))
+        alike = len({len(each) for each in vectors}) == 1
+        found = np.asarray(vectors if alike else [], dtype=np.float32)
+        if len(found) != len(texts) or not np.isfinite(found).all():
+            raise ProviderError(f"{self._config.model}: {len(texts)} texts came back as something else than vectors")
+        return unit(found)

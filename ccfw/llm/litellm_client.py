@@ -38,6 +38,7 @@ _UNPRICED = {"batch_ignore_default_logging": True}
 """Keeps litellm from downloading a finished batch's output once more, to price it for nobody."""
 _RETRYING = frozenset({"deepinfra"})
 """Providers to which litellm hands ``max_retries`` only when told that it may; without, its SDK tries three times."""
+_EMBEDDING_RETRIES = 8
 _NO_KEY = "none"
 """Sent to servers that need no key, so that litellm does not offer them a key meant for somebody else."""
 
@@ -267,15 +268,21 @@ def _headers(error: BaseException) -> Mapping[str, str] | None:
 
 
 def embed(config: EmbedderConfig, texts: Sequence[str]) -> list[list[float]]:
-    """Embed texts with a provider's model; raise ``ProviderError``."""
+    """Embed texts with a provider's model; raise ``ProviderError``.
+
+    The retries are litellm's here, which takes 0 of them for its default: one layer, and not ours.
+    """
     litellm = _litellm()
     key = os.environ.get(config.api_key_env, "") if config.api_key_env else _NO_KEY
     try:
-        response = litellm.embedding(model=config.model, input=list(texts), api_key=key, api_base=config.api_base)
+        response = litellm.embedding(
+            model=config.model, input=list(texts), api_key=key, api_base=config.api_base, max_retries=_EMBEDDING_RETRIES
+        )
     except Exception as error:  # noqa: BLE001 as in complete
         raise _translated(error, litellm) from None
     with reading():
-        return [list(each["embedding"]) for each in response.data]
+        found = sorted(response.data, key=lambda each: int(each["index"]))
+        return [[float(number) for number in each["embedding"]] for each in found]
 
 
 async def close() -> None:

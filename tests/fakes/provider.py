@@ -14,6 +14,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from string import ascii_lowercase
 from typing import Any, Self
 
 from aiohttp import web
@@ -56,6 +57,8 @@ class FakeProvider(TrafficLog):
         self.latency = latency
         self.port = port
         self.models = models
+        self.refused_embeddings = 0
+        self.embedded: list[str] = []
         self._mistakes: list[Exception] = []
 
     @property
@@ -100,6 +103,7 @@ class FakeProvider(TrafficLog):
     def _app(self) -> web.Application:
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post("/v1/embeddings", self._embeddings)
         app.router.add_get("/v1/models", self._models)
         app.router.add_get("/health", self._health)
         return app
@@ -125,6 +129,27 @@ class FakeProvider(TrafficLog):
             return await self._respond(http, request, self._ask(request))
         finally:
             self._leave()
+
+    async def _embeddings(self, http: web.Request) -> web.Response:
+        """Count letters, which makes texts alike that share words; refuse as often as ``refused_embeddings`` says."""
+        body = _parsed(await http.read())
+        texts = body["input"]
+        if self.refused_embeddings > 0:
+            self.refused_embeddings -= 1
+            return web.json_response({"error": {"message": "slow down"}}, status=429, headers={"Retry-After": "0.01"})
+        self.embedded += texts
+        data = [
+            {
+                "object": "embedding",
+                "index": number,
+                "embedding": [float(text.count(letter)) for letter in ascii_lowercase],
+            }
+            for number, text in enumerate(texts)
+        ]
+        usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
+        return web.json_response(
+            {"object": "list", "model": body["model"], "data": data[::-1], "usage": usage}  # in no promised order
+        )
 
     def _ask(self, request: FakeRequest) -> FakeReply | Fault:
         try:
