@@ -121,5 +121,6 @@ class Api:
         alike = len({len(each) for each in vectors}) == 1
         found = np.asarray(vectors if alike else [], dtype=np.float32)
         if len(found) != len(texts) or not np.isfinite(found).all():
-            raise ProviderError(f"{self._config.model}: {len(texts)} texts came back as something else than vectors")
+            reason = f"{self._config.model}: {len(texts)} texts came back as something else than vectors"
+            raise ProviderError(reason, transient=False)
         return unit(found)

@@ -20,7 +20,7 @@ def test_vectors_come_in_the_order_of_the_texts_and_of_length_one() -> None:
     with FakeProvider() as provider:
         found = open_embedder(config(provider.base_url)).passages(["aab", "b"])
     assert found.shape == (2, 26)
-    assert np.allclose(found[:, :2], [[2 / 5**0.5, 1 / 5**0.5], [0, 1]])
+    assert np.allclose(found[:, :2], np.array([[2 / 5**0.5, 1 / 5**0.5], [0, 1]]))
 
 
 def test_a_query_goes_under_its_instruction() -> None:
