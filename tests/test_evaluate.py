@@ -143,12 +143,12 @@ def bench_of(settings: Settings, ledger: Ledger, provider: Judges, style: str = 
 def judged_until(
     tmp_path: Path, runner: asyncio.Runner, *, precision: float, batch: int
 ) -> tuple[dict[str, Any], StageResult, list[str], Counter[str]]:
-    """Judge the starter set's twelve dialogues; return what is told, counted, planned in order, and stored."""
+    """Judge a dialogue of each of twelve scenarios; return what is told, counted, planned in order, and stored."""
     settings = settings_of(precision=precision, batch=batch, workspace=str(tmp_path))
     with closing(Context(settings, runner)) as context:
         episodes = [
             episode_of(scenario, episode_id=episode_id(scenario.seed.seed_id, LanguageMode.ENGLISH))
-            for scenario in context.dataset.scenarios
+            for scenario in context.dataset.scenarios[:12]
         ]
         output = Output(tmp_path / "out")
         result = StageResult("evaluate", output.folder)
@@ -222,8 +222,8 @@ def test_a_metric_that_a_joint_reply_lacks_is_asked_for_again_alone(scenario: Sc
 
 
 def planned(tmp_path: Path, runner: asyncio.Runner, prompt: str, *stored: tuple[int, Metric], tries: int = 2) -> Any:
-    """Return the plan for the twelve starter dialogues, with some judgements stored: (number, metric)."""
-    settings = settings_of(prompt, tries=tries, workspace=str(tmp_path))
+    """Return the plan for twelve dialogues, with some judgements stored: (number, metric)."""
+    settings = settings_of(prompt, tries=tries, workspace=str(tmp_path), limit=12)
     with closing(Context(settings, runner)) as context:
         [member] = settings.judge.members.values()
         folder = context.output("evaluate", fingerprint(evaluate.parts(context, member))).folder

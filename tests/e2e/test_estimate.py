@@ -27,9 +27,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Run, Run]:
     folder = tmp_path_factory.mktemp("estimate")
     with FakeProvider(roles()) as provider:
         line = scripted(provider, *LINE)
-        before = ccfw(folder, *line, "dry_run=true", provider=provider)
+        before = ccfw(folder, *line, "limit=12", "dry_run=true", provider=provider)
         held = ccfw(folder, *line, "limit=6", provider=provider)
-        after = ccfw(folder, *line, "dry_run=true", provider=provider)
+        after = ccfw(folder, *line, "limit=12", "dry_run=true", provider=provider)
     return before, held, after
 
 

@@ -445,7 +445,13 @@ def refused(shared: Shared) -> Refused:
         with FakeProvider(refusing) as provider:
             conf = own_options(folder, provider.base_url, ("keyed",), key="SCRIPTED_KEY")
             cast = (f"--config-dir={conf}", "model=keyed", "model@simulator=keyed", "judge=keyed_judge")
-            arguments = (*cast, "tracking=none", "identity=[Tamil_Hindu,Hui_Muslim]", "report.shown=0")
+            arguments = (
+                *cast,
+                "tracking=none",
+                "identity=[Tamil_Hindu,Hui_Muslim]",
+                "region=[SG,CN]",
+                "report.shown=0",
+            )
             first = ccfw(folder, *arguments, provider=provider, env=env)
             failures = first.records("simulate", "failures.jsonl")
             unjudged = first.records("evaluate", "failures.jsonl")

@@ -130,7 +130,11 @@ def test_a_second_run_calls_nobody_and_skips_everything(twice: Twice) -> None:
     closings = twice.second.closings
     assert twice.second.requests == ()
     assert {each["calls"] for each in closings.values()} == {0}
-    assert [closings[stage]["skipped"] for stage in STAGES] == [24, 144, 0]
+    assert [closings[stage]["skipped"] for stage in STAGES] == [
+        2 * len(STARTER),
+        2 * len(STARTER) * len(Metric),
+        0,
+    ]
     assert [closings[stage]["done"] for stage in STAGES] == [0, 0, 2]
 
 
@@ -146,7 +150,7 @@ def rows_of(run: Run) -> list[dict[str, str]]:
 
 def test_both_languages_give_a_row_each_over_all_scenarios(twice: Twice) -> None:
     rows = [(row["language"], row["episodes"], row["judged"], row["broken"]) for row in rows_of(twice.first)]
-    assert sorted(rows) == [("global_english", "12", "12", "0"), ("native_language", "12", "12", "0")]
+    assert sorted(rows) == [("global_english", "58", "58", "0"), ("native_language", "58", "58", "0")]
 
 
 def test_means_of_the_table_are_means_of_the_stored_scores(twice: Twice) -> None:
@@ -160,8 +164,8 @@ def test_means_of_the_table_are_means_of_the_stored_scores(twice: Twice) -> None
             for each in own
             if each["metric"] == "harmless"
         ]
-        assert float(row["helpful"]) == pytest.approx(sum(scores) / 12, abs=1e-6)
-        assert float(row["clean"]) == pytest.approx(sum(clean) / 12, abs=1e-6)
+        assert float(row["helpful"]) == pytest.approx(sum(scores) / 58, abs=1e-6)
+        assert float(row["clean"]) == pytest.approx(sum(clean) / 58, abs=1e-6)
 
 
 # ---- who sees what (Table 1)
@@ -360,17 +364,17 @@ def test_trap_and_limit_select_dialogues(tmp_path: Path, arguments: list[str], d
 def test_a_dry_run_bounds_the_calls_that_the_run_then_makes(twice: Twice, tmp_path: Path) -> None:
     run = ccfw(tmp_path, "model=scripted", "language=both", "dry_run=true")
     shards = sum(len(json.loads(path.read_text("utf-8"))["Interaction_Sequence"]) for path in STARTER) * 2
-    least, most = 2 * shards, 4 * 25 * 24 if shards * 5 > 25 * 24 else 4 * shards * 5
+    least, most = 2 * shards, 4 * shards * 5
     plan = re.fullmatch(
-        r"plan model=scripted simulator=scripted judge=scripted language=both dialogues=24 "
-        r"simulate=(\d+)\.\.(\d+) evaluate=144\.\.288 report=0\.\.0 calls=(\d+)\.\.(\d+)",
+        r"plan model=scripted simulator=scripted judge=scripted language=both dialogues=116 "
+        r"simulate=(\d+)\.\.(\d+) evaluate=696\.\.1392 report=0\.\.0 calls=(\d+)\.\.(\d+)",
         run.out.splitlines()[0],
     )
     assert plan
     low, high, total_low, total_high = map(int, plan.groups())
     assert low == least
     assert high <= most
-    assert (total_low, total_high) == (low + 144, high + 288)
+    assert (total_low, total_high) == (low + 696, high + 1392)
     assert total_low <= twice.first.closings["pipeline"]["calls"] <= total_high
 
 

@@ -62,7 +62,8 @@ class Swept:
 def swept(shared: Shared) -> Swept:
     def make(folder: Path) -> Swept:
         with FakeProvider(refusing) as provider:
-            base = ("model=scripted", f"model.api_base={provider.base_url}", "report.shown=0", f"model.label={CANARY}")
+            base = ("model=scripted", f"model.api_base={provider.base_url}", "report.shown=0")
+            base = (*base, "region=[SG,CN]", f"model.label={CANARY}")
             arguments = (*base, "-m", "stage=evaluate,simulate", "identity=Tamil_Hindu,Hui_Muslim")
 
             def run(name: str, *more: str) -> Run:
@@ -109,7 +110,8 @@ def test_on_job_failure_stop_ends_the_sweep_at_the_first_failure(swept: Swept) -
 
 def test_each_job_is_told_on_stderr_before_it_begins_and_its_reason_when_it_is_refused(swept: Swept) -> None:
     told = [re.sub(r"api_base=\S+", "api_base=…", line) for line in lines(swept.goes_on.err)]
-    begun = "INFO job {}, of 4: model=scripted model.api_base=… report.shown=0 model.label=<SCRIPTED_KEY> {}"
+    shared = "model=scripted model.api_base=… report.shown=0 region=[SG,CN] model.label=<SCRIPTED_KEY>"
+    begun = f"INFO job {{}}, of 4: {shared} {{}}"
     assert [line.removeprefix(line[:9] if line[2] == ":" else "") for line in told if "WARNING" not in line] == [
         begun.format(0, f"stage=evaluate {TAMIL}"),
         f"ccfw: {NO_EPISODES}",
@@ -135,7 +137,7 @@ def test_a_failed_jobs_run_holds_no_secret(swept: Swept) -> None:
 def test_a_partial_job_keeps_its_run_with_a_tag_that_says_so(tmp_path: Path) -> None:
     with FakeProvider(refusing) as provider:
         arguments = ("model=scripted", f"model.api_base={provider.base_url}", "report.shown=0")
-        run = ccfw(tmp_path, *arguments, "identity=[Tamil_Hindu,Hui_Muslim]", provider=provider)
+        run = ccfw(tmp_path, *arguments, "identity=[Tamil_Hindu,Hui_Muslim]", "region=[SG,CN]", provider=provider)
     (held,) = logged(tmp_path / "mlflow.db")
     assert (run.code, run.closings["pipeline"]["status"]) == (1, "partial")
     assert (held.status, held.tags["status"], held.tags["reason"]) == (
@@ -148,7 +150,9 @@ def test_a_partial_job_keeps_its_run_with_a_tag_that_says_so(tmp_path: Path) -> 
 def test_a_tracker_in_trouble_costs_a_failed_job_one_warning(tmp_path: Path) -> None:
     (tmp_path / "blocked").write_text("a file where a folder should be", "utf-8")
     with FakeProvider(refusing) as provider:
-        arguments = scripted(provider, "stage=simulate", TAMIL, "tracking=mlflow", "tracking.uri=sqlite:///blocked/db")
+        arguments = scripted(
+            provider, "stage=simulate", TAMIL, "region=SG", "tracking=mlflow", "tracking.uri=sqlite:///blocked/db"
+        )
         run = ccfw(tmp_path, *arguments, provider=provider)
     assert run.code == 1
     assert run.err.splitlines()[-1][len("00:00:00 ") :] == (

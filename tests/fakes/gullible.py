@@ -108,7 +108,7 @@ def _decoded(text: str) -> list[str]:
     return found
 
 
-_NUMBER = r"(?:a |an |the )?\b([1-5]|five)\b"
+_NUMBER = r"(?:a |an |the )?\b([1-5]|five)\b(?!,\d)"
 _ORDERS = [
     re.compile(pattern)
     for pattern in (
