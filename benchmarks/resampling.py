@@ -21,6 +21,11 @@ def scores(episodes: int, models: int) -> Scores:
     return drawn.astype(np.float64)
 
 
+def continuous(values: Scores) -> Scores:
+    """Return scores of which hardly two are alike: those are resampled by row and not as histograms."""
+    return values + np.random.default_rng(5).random(values.shape)
+
+
 def ours(values: Scores, resamples: int) -> Scores:
     """Return the bounds that ccfw gives, lower and upper by column."""
     found = bootstrap_means(values, np.random.default_rng(1), resamples=resamples, level=LEVEL)

@@ -52,10 +52,15 @@ def scores(seed: int, n: int, columns: int, missing: float = 0.0) -> Array:
     return table
 
 
+def off_the_scale(seed: int, n: int, columns: int, missing: float = 0.0) -> Array:
+    """Return scores of which no two are alike, so that rows are drawn and not histograms."""
+    return scores(seed, n, columns, missing) + np.random.default_rng(seed).random((n, columns))
+
+
 @pytest.mark.parametrize("resamples", [1, 63, 64, 65, 200], ids=str)
 @pytest.mark.parametrize("missing", [0.0, 0.3], ids=["complete", "with-gaps"])
 def test_numbers_are_those_of_a_plain_loop_on_the_same_draws(resamples: int, missing: float) -> None:
-    table = scores(1, 23, 4, missing)
+    table = off_the_scale(1, 23, 4, missing)
     found = intervals(table, 5, resamples, 0.9)
     expected = by_loop(table, 5, resamples, 0.9)
     assert [(i.low, i.high) for i in found] == [pytest.approx(bounds) for bounds in expected]
@@ -63,7 +68,7 @@ def test_numbers_are_those_of_a_plain_loop_on_the_same_draws(resamples: int, mis
 
 
 def test_a_column_with_gaps_leaves_its_complete_neighbours_as_they_are() -> None:
-    table = scores(7, 90, 4)
+    table = off_the_scale(7, 90, 4)
     alone = intervals(table, 3)
     table[::3, 2] = np.nan
     beside = intervals(table, 3)
@@ -71,6 +76,29 @@ def test_a_column_with_gaps_leaves_its_complete_neighbours_as_they_are() -> None
     assert [i.n for i in beside] == [90, 90, 60, 90]
     assert [beside[c] for c in (0, 1, 3)] == [pytest.approx(alone[c]) for c in (0, 1, 3)]
     assert [(i.low, i.high) for i in beside] == [pytest.approx(bounds) for bounds in expected]
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 6], ids=lambda parts: f"one-{parts}th")
+@pytest.mark.parametrize("missing", [0.0, 0.3], ids=["complete", "with-gaps"])
+def test_histograms_give_the_intervals_that_rows_give(parts: int, missing: float) -> None:
+    """The same means but for Monte-Carlo error, of which a bound of 20,000 resamples has 0.02 standard errors."""
+    table = scores(1, 500, 3, missing) + np.random.default_rng(2).integers(0, parts, (500, 3)) / parts
+    by_histogram = intervals(table, 3, 20_000)
+    by_row = intervals(table + 1e-6 * np.random.default_rng(4).random((500, 3)), 5, 20_000)
+    for ours, theirs, column in zip(by_histogram, by_row, table.T, strict=True):
+        error = np.nanstd(column) / np.sqrt(ours.n)
+        assert ours.mean == pytest.approx(np.nanmean(column))
+        assert ours.low == pytest.approx(theirs.low, abs=0.1 * error)
+        assert ours.high == pytest.approx(theirs.high, abs=0.1 * error)
+
+
+def test_a_histograms_resamples_are_means_that_draws_can_have() -> None:
+    """Of thirds, a mean of ten is a multiple of 1/30, which quantiles at tenths of 11 resamples pick out."""
+    table = np.random.default_rng(3).integers(3, 16, (10, 5)) / 3
+    for found in intervals(table, 1, 11, 0.8):
+        for value in found[:3]:
+            assert value is not None
+            assert value * 30 == pytest.approx(round(value * 30), abs=1e-9)
 
 
 def test_the_table_is_left_as_it_was() -> None:
