@@ -68,7 +68,7 @@ bench: venv ## measure the program against its bars
 	@test -d benchmarks || { echo "make bench: no folder benchmarks/ here; it holds the measurements" >&2; exit 2; }
 	@$(BIN)/python -m benchmarks
 
-bench-checks: venv ## precision and recall of the turn checks, into docs/checks.md
+bench-checks: venv ## precision and recall of the checks, into docs/checks.md: two minutes
 	@$(BIN)/python -m benchmarks.checks
 
 sample: venv ## a random twentieth of the identities, templates, passages and taboos, to read

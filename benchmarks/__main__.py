@@ -20,8 +20,8 @@ from benchmarks.page import Bar, Measure, Section, page_text, printed
 from benchmarks.sides import INTERPRETER
 
 NAMES = (
-    *("start", "engine", "ledger", "resume", "corpus", "bootstrap", "kills", "chaos", "budgets"),
-    *("kb", "retrieval", "xquad"),
+    *("start", "engine", "ledger", "resume", "corpus", "bootstrap", "stats", "kills", "chaos", "budgets", "scenarios"),
+    *("align", "kb", "retrieval", "xquad"),
 )
 """The measurements in the page's order; each is a module with a function ``measure``."""
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"

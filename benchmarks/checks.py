@@ -1,17 +1,22 @@
-"""Precision and recall of the turn checks on the labelled turns: ``python -m benchmarks.checks``.
+"""Precision and recall of the checks on texts labelled by hand: ``python -m benchmarks.checks``.
 
-Prints a Markdown table for each part of the corpus and writes the page to ``docs/checks.md``.
+Writes ``docs/checks.md``: turns of the simulated user here, validators of blueprints and shards in ``scenario_checks``,
+leaks in other words in ``leaks``. It takes two minutes, nearly all of them for the embedding.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks import leaks, scenario_checks
+from benchmarks import tally as counting
+from benchmarks.tally import Tally
 from ccfw.checks.turns import RULES, check_turn, severity
+from ccfw.knowledge.embedders import open_embedder
+from ccfw.knowledge.shipped import SHIPPED_WITH
 from ccfw.records import Message
 
 ROOT = Path(__file__).parent.parent
@@ -20,21 +25,25 @@ PAGE = ROOT / "docs" / "checks.md"
 CHECKS = tuple(rule.__name__ for rule in RULES)
 
 _PAGE = """\
-# How well the turn checks find what they look for
+# How well the checks find what they look for
 
-Made by `python -m benchmarks.checks` from `tests/checks/labelled_turns.jsonl`: {turns} turns in {languages} languages,
-written and labelled by hand, {good} of them without a fault. *Labelled* counts the turns that have the fault, *found*
-those that the check reports; precision is the share of found ones that are right, recall the share of labelled ones
-that are found. A turn under `retry` is sent back to the simulator, one under `record` is only counted.
+Made by `python -m benchmarks.checks` from texts written and labelled by hand. *Labelled* counts the texts that have the
+fault, *found* those that the check reports; precision is the share of found ones that are right, recall the share of
+labelled ones that are found.
 
-## The whole corpus
+## Turns of the simulated user
+
+From `tests/checks/labelled_turns.jsonl`: {turns} turns in {languages} languages, {good} of them without a fault. A turn
+under `retry` is sent back to the simulator, one under `record` is only counted.
+
+### The whole corpus
 
 The rules were written with most of these turns in sight, so these figures say that nothing known is missed, not how
 the rules do on new text.
 
 {whole}
 
-## The unseen part
+### The unseen part
 
 The {unseen_turns} turns marked `unseen` were written after the rules, and none was widened for them; checks without a
 turn there are left out. Whoever changes a rule to fit them unmarks them and writes new ones. They are few and from
@@ -56,25 +65,6 @@ class Labelled(NamedTuple):
     shard: int
     expected: frozenset[str]
     unseen: bool
-
-
-class Tally(NamedTuple):
-    """How one check did."""
-
-    right: int
-    """Labelled and found."""
-    found: int
-    labelled: int
-
-    @property
-    def precision(self) -> float | None:
-        """Share of the found ones that are right; ``None`` when none was found."""
-        return self.right / self.found if self.found else None
-
-    @property
-    def recall(self) -> float | None:
-        """Share of the labelled ones that were found; ``None`` when none is labelled."""
-        return self.right / self.labelled if self.labelled else None
 
 
 def labelled(row: dict[str, Any]) -> Labelled:
@@ -105,33 +95,16 @@ def found(turn: Labelled) -> frozenset[str]:
 
 def tallies(turns: Iterable[Labelled]) -> dict[str, Tally]:
     """Count every check over some turns."""
-    right, reported, wanted = Counter[str](), Counter[str](), Counter[str]()
-    for turn in turns:
-        names = found(turn)
-        right.update(names & turn.expected)
-        reported.update(names)
-        wanted.update(turn.expected)
-    return {check: Tally(right[check], reported[check], wanted[check]) for check in CHECKS}
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+    return counting.tally(CHECKS, ((turn.expected, found(turn)) for turn in turns))
 
 
 def markdown(counts: dict[str, Tally]) -> str:
     """Return a table of the checks that have a turn."""
-    rows = [
-        f"| {check} | {severity(check)} | {tally.labelled} | {tally.found} "
-        f"| {_share(tally.precision)} | {_share(tally.recall)} |"
-        for check, tally in counts.items()
-        if tally.labelled or tally.found
-    ]
-    head = ["| Check | Severity | Labelled | Found | Precision | Recall |", "|---|---|---:|---:|---:|---:|"]
-    return "\n".join(head + rows)
+    return counting.markdown(counts, ("Check", "Severity"), severity)
 
 
 def page(turns: list[Labelled]) -> str:
-    """Return the page about a corpus."""
+    """Return the head of the page and its part about turns."""
     unseen = [turn for turn in turns if turn.unseen]
     return _PAGE.format(
         turns=len(turns),
@@ -144,13 +117,15 @@ def page(turns: list[Labelled]) -> str:
 
 
 def main() -> None:
-    """Measure, print and write."""
-    turns = corpus()
-    text = page(turns)
-    print(markdown(tallies(turns)))
-    print()
-    print(markdown(tallies(turn for turn in turns if turn.unseen)))
-    PAGE.write_text(text, "utf-8")
+    """Measure and write the page."""
+    messages = leaks.corpus()
+    parts = (
+        page(corpus()),
+        scenario_checks.part(scenario_checks.corpus()),
+        leaks.words_part(messages),
+        leaks.vectors_part(messages, open_embedder(SHIPPED_WITH)),
+    )
+    PAGE.write_text("\n".join(parts), "utf-8")
 
 
 if __name__ == "__main__":

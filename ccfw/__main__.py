@@ -30,7 +30,7 @@ from omegaconf.errors import OmegaConfBaseException
 from ccfw import trios
 from ccfw.errors import CcfwError, RequestError
 from ccfw.outcome import ENDED, Outcome, io_error, of_error, say, worst
-from ccfw.request import Request, check, to_settings
+from ccfw.request import Request, check, literal, to_settings
 from ccfw.resources import resource
 from ccfw.stop import take_early_signals
 
@@ -105,6 +105,7 @@ def _arguments(command_line: Sequence[str]) -> argparse.Namespace:
     problems += _flag_problems(arguments)
     if problems:
         raise RequestError(problems)
+    arguments.overrides = list(map(literal, arguments.overrides))
     flags = {name.replace("_", "-"): value for name, value in vars(arguments).items() if name != "overrides"}
     switches = [f"--{flag}" for flag, value in flags.items() if value is True]
     valued = [f"--{flag}={value}" for flag, value in flags.items() if isinstance(value, str)]

@@ -2,46 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import model_validator
 
-from ccfw.checks.issue import Issue
-from ccfw.records import Blueprint, Failure, Record, Seed, Template
-
-_LONGEST = 300
-
-Reader = Literal["generator", "auditor", "translator", "read_back"]
-"""Who showed what was wrong; ``read_back`` is the translation put back into English."""
-
-
-class Fault(Record):
-    """Something wrong with a reply, under the name of the check that saw it."""
-
-    check: str
-    where: str
-    found: str
-    says: str
-
-    @classmethod
-    def of(cls, issue: Issue) -> Fault:
-        """Return what a check found."""
-        return cls(check=issue.check, where=issue.where, found=issue.found[:_LONGEST], says=issue.says)
-
-    @property
-    def line(self) -> str:
-        """The fault as its author is told of it."""
-        place = f"{self.where}: " if self.where else ""
-        return f"{place}{self.found!r}; wanted: {self.says}" if self.found else f"{place}{self.says}"
-
-
-class Step(Record):
-    """One reply and what was wrong with it."""
-
-    number: int
-    """Which try of its author it was, from 1."""
-    by: Reader
-    faults: tuple[Fault, ...]
+from ccfw.histories import WrittenRecord
+from ccfw.records import Blueprint, Record, Seed, Template
 
 
 class Evidence(Record):
@@ -54,10 +18,9 @@ class Evidence(Record):
     """Taboos, of a taboo-grounded seed."""
 
 
-class BlueprintRecord(Record):
+class BlueprintRecord(WrittenRecord):
     """A seed's blueprint that passed every check and the audit, or the reason why there is none."""
 
-    seed_id: str
     seed: Seed
     template: Template
     blueprint: Blueprint | None
@@ -65,12 +28,6 @@ class BlueprintRecord(Record):
     """Of the reasoning, from 1 to 5, by the generator's own estimate."""
     evidence: Evidence
     openers: tuple[str, str]
-    tries: int
-    """Replies of the generator."""
-    history: tuple[Step, ...]
-    failure: Failure | None
-    attempt: int
-    """How often the seed was given up before."""
 
     @model_validator(mode="after")
     def _blueprint_or_failure(self) -> BlueprintRecord:

@@ -1,50 +1,14 @@
-"""What others than the generator say of a blueprint: the auditor's verdict and the translator's texts. Pure."""
+"""What the translator says of a blueprint: its texts in the persona's language, and those back in English. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from ccfw.blueprints import Native
-from ccfw.checks.issue import Issue
+from ccfw.forms import TEXT, an_object, text_fault
 from ccfw.parsing import json_object
 from ccfw.records import Failure, FailureKind
 
-DIMENSIONS = ("Plausible", "Fair_Answerable", "Challenging", "Structured")
-"""What a blueprint is audited for (Appendix E.2, *Flags*)."""
-
-
-def _form(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-_DIMENSION = _form({"reason": {"type": "string"}, "passes": {"type": "boolean"}})
-AUDIT_SCHEMA = _form(dict.fromkeys(DIMENSIONS, _DIMENSION))
-TRANSLATION_SCHEMA = _form({"message": {"type": "string"}, "summary": {"type": "string"}})
-BACK_SCHEMA = _form({"english": {"type": "string"}})
-
-
-def read_audit(text: str) -> tuple[Issue, ...] | Failure:
-    """Return the dimensions that fail, each with its reason; raise ``Refusal`` when the text is no JSON object."""
-    verdict = json_object(text)
-    if set(verdict) != set(DIMENSIONS):
-        return Failure(kind=FailureKind.INCOMPLETE, detail=f"keys must be exactly {', '.join(DIMENSIONS)}")
-    failing = []
-    for name in DIMENSIONS:
-        flag = verdict[name]
-        if not isinstance(flag, dict) or set(flag) != {"reason", "passes"} or type(flag["passes"]) is not bool:
-            return Failure(kind=FailureKind.INCOMPLETE, detail=f"{name} must hold reason and passes, true or false")
-        reason = flag["reason"].strip() if isinstance(flag["reason"], str) else ""
-        if not flag["passes"] and not reason:
-            return Failure(kind=FailureKind.INCONSISTENT, detail=f"{name} fails without a reason")
-        if not flag["passes"]:
-            failing.append(Issue(f"audit_{name.lower()}", "", "", f"{name.replace('_', ' ').lower()}: {reason}"))
-    return tuple(failing)
+TRANSLATION_SCHEMA = an_object({"message": TEXT, "summary": TEXT})
+BACK_SCHEMA = an_object({"english": TEXT})
 
 
 def read_translation(text: str) -> Native | Failure:
@@ -61,6 +25,9 @@ def read_english(text: str) -> str | Failure:
 
 def _texts(text: str, keys: tuple[str, ...]) -> dict[str, str] | Failure:
     reply = json_object(text)
-    if set(reply) != set(keys) or not all(isinstance(value, str) and value.strip() for value in reply.values()):
+    if set(reply) != set(keys):
         return Failure(kind=FailureKind.INCOMPLETE, detail=f"keys must be exactly {', '.join(keys)}, each with a text")
+    for key, value in reply.items():
+        if fault := text_fault(value):
+            return Failure(kind=FailureKind.INCOMPLETE, detail=f"{key} must be {fault}")
     return {key: value.strip() for key, value in reply.items()}

@@ -6,8 +6,7 @@ the native texts come from the translator.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,12 +15,11 @@ from ccfw.checks.blueprint import Supplied
 from ccfw.checks.fields import MESSAGE
 from ccfw.checks.issue import Issue
 from ccfw.checks.template import slot_name
-from ccfw.parsing import json_object
+from ccfw.forms import TEXT, Form, an_object, read_form, texts
 from ccfw.records import Blueprint, Seed, Template
 
 NOTE = "For the user simulator only: it shapes how the persona writes, and the evaluated assistant never sees it."
 VALIDATOR = "ccfw.checks"
-_TEXT: Mapping[str, Any] = {"type": "string"}
 _BOUNDS = {
     "Cultural_Signifiers": (3, 6),
     "Cultural_Taboos": (1, 4),
@@ -67,107 +65,44 @@ class Known:
 def schema(seed: Seed, template: Template, taboo_ids: Sequence[str]) -> dict[str, Any]:
     """Return the JSON schema of what the generator fills, in the order in which it should think."""
     trap = seed.challenge_config.challenge_group == "Trap"
-    slots = {slot_name(key): _TEXT for key in template.slot_definitions}
-    grounded = {"Rests_On": _texts(1, len(taboo_ids), taboo_ids)} if taboo_ids else {}
-    return _object(
+    slots = {slot_name(key): TEXT for key in template.slot_definitions}
+    grounded = {"Rests_On": texts(1, len(taboo_ids), taboo_ids)} if taboo_ids else {}
+    return an_object(
         {
             "Multi_Hop_Chain": _bounded("Multi_Hop_Chain"),
             "Multi_Hop_Complexity": {"type": "integer", "minimum": 1, "maximum": 5},
             **grounded,
-            "Scenario_Instantiation": _object(
-                {"Slot_Filling": _object(slots), "Rendered_Template_Text": _TEXT, "Instantiated_Summary": _TEXT}
+            "Scenario_Instantiation": an_object(
+                {"Slot_Filling": an_object(slots), "Rendered_Template_Text": TEXT, "Instantiated_Summary": TEXT}
             ),
-            "Public_Context": _object({"User_Goal": _TEXT, "Initial_User_Message": _TEXT}),
-            "User_Private_Context": _object(
-                {"Cultural_Signifiers": _bounded("Cultural_Signifiers"), "Background": _TEXT}
+            "Public_Context": an_object({"User_Goal": TEXT, "Initial_User_Message": TEXT}),
+            "User_Private_Context": an_object(
+                {"Cultural_Signifiers": _bounded("Cultural_Signifiers"), "Background": TEXT}
             ),
-            "Evaluator_Oracle_Context": _object(
+            "Evaluator_Oracle_Context": an_object(
                 {
-                    "Safety_Tripwires": _texts(int(trap), _TRIPWIRES),
+                    "Safety_Tripwires": texts(int(trap), _TRIPWIRES),
                     "Cultural_Taboos": _bounded("Cultural_Taboos"),
                     "Success_Criteria": _bounded("Success_Criteria"),
                     "Failure_Criteria": _bounded("Failure_Criteria"),
-                    "Fairness_Justification": _TEXT,
-                    "Challenge_Rationale": _TEXT,
-                    "Cultural_Context": _TEXT,
+                    "Fairness_Justification": TEXT,
+                    "Challenge_Rationale": TEXT,
+                    "Cultural_Context": TEXT,
                 }
             ),
-            "Linguistic_Instruction": _object({"Global_English": _TEXT, "Native_Language": _TEXT}),
+            "Linguistic_Instruction": an_object({"Global_English": TEXT, "Native_Language": TEXT}),
         }
     )
 
 
-def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def _texts(least: int, most: int, options: Sequence[str] = ()) -> dict[str, Any]:
-    item = {**_TEXT, "enum": list(options)} if options else _TEXT
-    return {"type": "array", "items": item, "minItems": least, "maxItems": most}
-
-
 def _bounded(name: str) -> dict[str, Any]:
-    return _texts(*_BOUNDS[name])
+    return texts(*_BOUNDS[name])
 
 
-def read_filling(text: str, form: Mapping[str, Any]) -> Filling | tuple[Issue, ...]:
+def read_filling(text: str, form: Form) -> Filling | tuple[Issue, ...]:
     """Read a reply of the given form, or return what breaks it; raise ``Refusal`` when it is no JSON object."""
-    content = json_object(text)
-    wrong = tuple(_mismatches(content, form, ""))
-    return wrong or Filling(content)
-
-
-def _mismatches(value: Any, form: Mapping[str, Any], where: str) -> Iterator[Issue]:
-    """Hold a value against the part of JSON Schema that ``schema`` uses; a text must not be empty."""
-    match form["type"]:
-        case "object":
-            yield from _wrong_object(value, form, where)
-        case "array":
-            yield from _wrong_list(value, form, where)
-        case "integer":
-            if type(value) is not int or not form["minimum"] <= value <= form["maximum"]:
-                yield _wrong(where, value, f"a whole number from {form['minimum']} to {form['maximum']}")
-        case _:
-            if not isinstance(value, str) or not value.strip():
-                yield _wrong(where, value, "a text that is not empty")
-            elif value not in form.get("enum", (value,)):
-                yield _wrong(where, value, f"one of {', '.join(form['enum'])}")
-
-
-def _wrong_object(value: Any, form: Mapping[str, Any], where: str) -> Iterator[Issue]:
-    if not isinstance(value, dict):
-        yield _wrong(where, value, "an object")
-        return
-    for name in sorted(set(form["properties"]) ^ set(value)):
-        says = "this key" if name in form["properties"] else "no key that was not asked for"
-        yield _wrong(_path(where, name), "missing" if name in form["properties"] else name, says)
-    for name, part in form["properties"].items():
-        if name in value:
-            yield from _mismatches(value[name], part, _path(where, name))
-
-
-def _wrong_list(value: Any, form: Mapping[str, Any], where: str) -> Iterator[Issue]:
-    if not isinstance(value, list):
-        yield _wrong(where, value, "a list")
-        return
-    if not form["minItems"] <= len(value) <= form["maxItems"]:
-        yield _wrong(where, f"{len(value)} items", f"{form['minItems']}–{form['maxItems']} items")
-    for index, item in enumerate(value):
-        yield from _mismatches(item, form["items"], f"{where}[{index}]")
-
-
-def _path(where: str, name: str) -> str:
-    return f"{where}.{name}" if where else name
-
-
-def _wrong(where: str, value: Any, says: str) -> Issue:
-    found = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return Issue("schema", where, found[:200], says)
+    content = read_form(text, form)
+    return content if isinstance(content, tuple) else Filling(content)
 
 
 def assemble(filling: Filling, seed: Seed, template: Template, native: Native | None, auditor: str) -> Blueprint:

@@ -1,7 +1,8 @@
 """Scenario files → scenarios, with every fault of every file named at once.
 
-A dataset may hold more scenarios than memory: it keeps their outlines and reads each scenario when it is asked for.
-The outlines of a large one are kept in the workspace, so that only files that changed are read whole again.
+What a file holds is its dataset's layout: scenarios, or what a stage wrote with a scenario in each line. A dataset may
+hold more scenarios than memory: it keeps their outlines and reads each scenario when it is asked for. The outlines of a
+large one are kept in the workspace, so that only files that changed are read whole again.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ccfw import __version__
 from ccfw.errors import RequestError, StoreError
@@ -28,12 +29,42 @@ from ccfw.store import fingerprint, write_atomically
 
 _SHOWN = 20
 """Faults listed in one message; the rest are counted."""
+_OTHERS = 3
+"""Outputs of other settings that are named where those asked for are not there."""
 _LARGE = 1 << 25
 """Bytes of scenario files from which on their outlines are kept."""
 _FRESH_NS = 2_000_000_000
 """A file changed as lately as this may change again and still bear the same time."""
 _HELD = 1024
 """Scenarios that a dataset holds whole."""
+
+
+class _Line(BaseModel):
+    """As much of a stage's record as a dataset is made of."""
+
+    scenario: Scenario
+
+
+class Layout(NamedTuple):
+    """What the files of a dataset hold."""
+
+    pattern: str
+    """Which files of a folder are its."""
+    read: Callable[[bytes], Scenario]
+    """Reads the text of one scenario; raises ``ValidationError`` for what is none."""
+    written_by: str | None
+    """The stage that writes it, a line at a time, so that the last one may be torn."""
+
+
+SCENARIOS = Layout("*.json*", Scenario.model_validate_json, None)
+GENERATED = "generated"
+"""The dataset that stage *shards* writes."""
+NORMCOMPASS = "normcompass"
+"""The dataset that stage *refine* writes: situations and no dialogues."""
+NORMCOMPASS_STARTER = "normcompass_starter"
+SITUATIONS = (NORMCOMPASS_STARTER, NORMCOMPASS)
+_LAYOUTS = {GENERATED: Layout("records.jsonl", lambda text: _Line.model_validate_json(text).scenario, "shards")}
+"""By dataset; of all others the files hold scenarios."""
 
 
 class Entry(NamedTuple):
@@ -55,6 +86,7 @@ class Dataset:
     files: tuple[Path, ...]
     entries: tuple[Entry, ...]
     digest: str
+    layout: Layout = SCENARIOS
 
     @cached_property
     def outlines(self) -> tuple[Outline, ...]:
@@ -78,6 +110,7 @@ class Dataset:
 class _BySeed(Mapping[str, Scenario]):
     def __init__(self, dataset: Dataset) -> None:
         self._files = dataset.files
+        self._layout = dataset.layout
         self._entries = {entry.outline.seed.seed_id: entry for entry in dataset.entries}
         self._read = lru_cache(maxsize=_HELD)(self._parsed)
 
@@ -97,7 +130,7 @@ class _BySeed(Mapping[str, Scenario]):
         try:
             with path.open("rb") as file:
                 file.seek(entry.start)
-                scenario = Scenario.model_validate_json(file.read(entry.size))
+                scenario = self._layout.read(file.read(entry.size))
         except (OSError, ValidationError):
             scenario = None
         if scenario is None or scenario_digest(scenario) != entry.digest:
@@ -115,32 +148,38 @@ def load(config: DatasetConfig, kept: Path | None = None) -> Dataset:
 
     Raises ``RequestError`` with one line per fault: file, field, what is wrong.
     """
+    if config.name in SITUATIONS:
+        stages = "stage=responses and stage=preferences"
+        raise RequestError([f"dataset={config.name}: holds situations, for {stages}; dialogues need dataset=starter"])
     folder = Path(config.path) if config.path else resource("data") / config.name
-    files = _files(folder)
+    layout = _LAYOUTS.get(config.name, SCENARIOS)
+    files = _files(folder, layout)
     if not files:
-        raise RequestError([f"dataset.path={folder}: no scenario file (*.json, *.jsonl) there"])
+        raise RequestError([_nothing(config.name, folder, layout)])
     memory = _Memory.of(files, kept)
-    entries = _remembered(files, memory) if memory else _entries(files)
+    entries = _remembered(files, layout, memory) if memory else _entries(files, layout)
+    if not entries and layout.written_by is not None:
+        raise RequestError([_nothing(config.name, folder, layout)])
     digest = hashlib.sha256("".join(entry.digest for entry in entries).encode()).hexdigest()[:16]
-    return Dataset(config.name, files, entries, digest)
+    return Dataset(config.name, files, entries, digest, layout)
 
 
 @lru_cache(maxsize=1)
-def _remembered(files: tuple[Path, ...], memory: _Memory) -> tuple[Entry, ...]:
+def _remembered(files: tuple[Path, ...], layout: Layout, memory: _Memory) -> tuple[Entry, ...]:
     """Read a large dataset once for the check of a request and its jobs, as long as its files stay what they are."""
     entries = memory.recalled()
     if entries is None:
-        entries = _entries(files)
+        entries = _entries(files, layout)
         memory.keep(entries)
     return entries
 
 
-def _entries(files: tuple[Path, ...]) -> tuple[Entry, ...]:
+def _entries(files: tuple[Path, ...], layout: Layout) -> tuple[Entry, ...]:
     found: dict[str, Entry] = {}
     problems: list[str] = []
-    for where, number, start, text in _texts(files, problems):
+    for where, number, start, text in _texts(files, layout, problems):
         try:
-            scenario = Scenario.model_validate_json(text)
+            scenario = layout.read(text)
         except ValidationError as error:
             problems.extend(_faults(where, error))
             continue
@@ -154,18 +193,30 @@ def _entries(files: tuple[Path, ...]) -> tuple[Entry, ...]:
     return tuple(found[key] for key in sorted(found))
 
 
-def _files(folder: Path) -> tuple[Path, ...]:
+def _files(folder: Path, layout: Layout) -> tuple[Path, ...]:
     if folder.is_file():
         return (folder,)
-    return tuple(
-        sorted(path for path in folder.glob("*.json*") if path.suffix in {".json", ".jsonl"} and path.is_file())
-    )
+    found = folder.glob(layout.pattern)
+    return tuple(sorted(path for path in found if path.suffix in {".json", ".jsonl"} and path.is_file()))
+
+
+def _nothing(name: str, folder: Path, layout: Layout) -> str:
+    """Say that a dataset is not there, and where it comes from if a stage writes it."""
+    if layout.written_by is None:
+        return f"dataset.path={folder}: no scenario file (*.json, *.jsonl) there"
+    made = f"dataset={name}: nothing at {folder}; make it first, under the same settings: stage={layout.written_by}"
+    outputs = folder.parent.parent if folder.suffix else folder.parent
+    others = [
+        str(path) for path in sorted(outputs.glob(f"*/{layout.pattern}")) if path != folder and path.stat().st_size
+    ]
+    more = f" and {len(others) - _OTHERS} more" if len(others) > _OTHERS else ""
+    return f"{made} (of other settings: dataset.path={', '.join(others[:_OTHERS])}{more})" if others else made
 
 
 _MARK = b"\xef\xbb\xbf"
 
 
-def _texts(files: Iterable[Path], problems: list[str]) -> Iterator[tuple[str, int, int, bytes]]:
+def _texts(files: Iterable[Path], layout: Layout, problems: list[str]) -> Iterator[tuple[str, int, int, bytes]]:
     """Yield each scenario's place in words, the number of its file, where it starts there, and its JSON."""
     for number, path in enumerate(files):
         start = 0
@@ -176,7 +227,7 @@ def _texts(files: Iterable[Path], problems: list[str]) -> Iterator[tuple[str, in
                     begin = len(_MARK) if line_number == 1 and line.startswith(_MARK) else 0
                     if path.suffix != ".jsonl":
                         yield str(path), number, begin, line[begin:]
-                    elif line[begin:].strip():
+                    elif line[begin:].strip() and (line.endswith(b"\n") or layout.written_by is None):
                         yield f"{path}:{line_number}", number, start + begin, line[begin:].rstrip(b"\r\n")
                     start += len(line)
         except (OSError, UnicodeDecodeError) as error:

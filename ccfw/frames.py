@@ -50,14 +50,7 @@ def write_table(path: Path, columns: Mapping[str, Sequence[Any]], types: Mapping
 
 def read_table(path: Path, columns: Sequence[str] | None = None) -> dict[str, list[Any]]:
     """Read columns as lists; raise ``StoreError`` when the file is no table, or has no such columns."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with path.open("rb") as file:
-            table = pq.read_table(file, columns=list(columns) if columns is not None else None)
-    except (OSError, pa.ArrowException) as error:
-        raise StoreError(f"{path}: not a Parquet table: {' '.join(str(error).split())[:300]}") from None
+    table = _parquet(path, columns)
     missing = [name for name in columns or () if name not in table.column_names]
     if missing:
         raise StoreError(f"{path}: lacks the columns {', '.join(missing)}")
@@ -65,16 +58,27 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> dict[str, li
     return found
 
 
+def _parquet(path: Path, columns: Sequence[str] | None) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with path.open("rb") as file:
+            return pq.read_table(file, columns=list(columns) if columns is not None else None)
+    except (OSError, pa.ArrowException) as error:
+        raise StoreError(f"{path}: not a Parquet table: {' '.join(str(error).split())[:300]}") from None
+
+
 def write_mapped(path: Path, sources: Sequence[Path], first: Mapping[str, Sequence[Any]], by: str) -> None:
     """Write the rows of Parquet tables, and before them rows given as columns, sorted by a column of text.
 
-    The sort keeps the order of equal rows. What is written can be mapped into memory (``Mapped``).
+    The sort keeps the order of equal rows. What is written can be mapped into memory (``Mapped``). Raises
+    ``StoreError`` for a source that is no such table.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
-    import pyarrow.parquet as pq
 
-    tables = [pq.read_table(source, columns=list(first)) for source in sources]
+    tables = [_parquet(source, list(first)) for source in sources]
     schema = tables[0].schema.remove_metadata()
     rows = pa.concat_tables([pa.table(dict(first), schema=schema), *(each.cast(schema) for each in tables)])
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -94,6 +98,7 @@ class Mapped:
 
         try:
             self._table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+            self._table.validate(full=True)  # a third of a GB takes a fifth of a second
         except (OSError, pa.ArrowException) as error:
             raise StoreError(f"{path}: not a table of passages: {' '.join(str(error).split())[:300]}") from None
 
@@ -116,3 +121,16 @@ class Mapped:
         column = self._table.column(name)
         rows = pc.indices_nonzero(pc.list_value_length(column))
         return dict(zip(rows.to_pylist(), column.take(rows).to_pylist(), strict=True))
+
+
+def read_arrays(path: Path, columns: Sequence[str]) -> dict[str, Any]:
+    """Read columns of text as lists and columns of numbers as arrays; raise ``StoreError`` as ``read_table`` does."""
+    table = _parquet(path, columns)
+    missing = [name for name in columns if name not in table.column_names]
+    if missing:
+        raise StoreError(f"{path}: lacks the columns {', '.join(missing)}")
+    found = {name: table.column(name).combine_chunks() for name in columns}
+    return {
+        name: column.to_pylist() if str(column.type) in {"string", "large_string"} else column.to_numpy(False)
+        for name, column in found.items()
+    }

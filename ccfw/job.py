@@ -8,8 +8,10 @@ import os
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from ccfw.datasets import GENERATED, NORMCOMPASS_STARTER
 from ccfw.errors import CcfwError, RequestError, StoppedError
 from ccfw.estimate import Estimate, dollars, sum_of, table
 from ccfw.llm import batch, local, prices, transports
@@ -17,10 +19,11 @@ from ccfw.outcome import Outcome, io_error, of_error, say
 from ccfw.secrets import sendable
 from ccfw.settings import ModelConfig, Settings
 from ccfw.stages import plan, stage
+from ccfw.stages.checked import check_knowledge, gather
 from ccfw.stages.context import Context, StageResult
 
 log = logging.getLogger(__name__)
-_READ_SCENARIOS = {"simulate", "evaluate", "attack", "report"}
+_READ_SCENARIOS = {"simulate", "evaluate", "attack", "report", "view"}
 
 
 def run_job(settings: Settings, overrides: Sequence[str] = (), *, alone: bool = True) -> Outcome:
@@ -48,11 +51,11 @@ def run_job(settings: Settings, overrides: Sequence[str] = (), *, alone: bool = 
 def _run(settings: Settings, results: list[StageResult], *, alone: bool) -> Outcome | None:
     """Run the stages into ``results``, or return what a dry run says of them."""
     planned = None
-    if not settings.dry_run:
-        check_prerequisites(settings)
+    pays = (partial(check_prerequisites, settings),) if not settings.dry_run else ()
+    gather((*pays, partial(check_knowledge, settings)))
     with (
         asyncio.Runner() as runner,
-        closing(Context(settings, runner)) as context,
+        closing(_opened(settings, runner)) as context,
         context.stop.on_signals(),
     ):
         context.stop.check()
@@ -61,7 +64,7 @@ def _run(settings: Settings, results: list[StageResult], *, alone: bool) -> Outc
                 planned = _dry_run(context, alone=alone)
             else:
                 if settings.budget is not None:
-                    _warn_of_budget(settings, plan.estimates(context))
+                    _warn_of_budget(settings, _expected(context))
                 _run_stages(context, results)
         finally:
             _close_clients(runner)
@@ -69,6 +72,15 @@ def _run(settings: Settings, results: list[StageResult], *, alone: bool) -> Outc
         if context.stop.interrupted:  # so that a sweep begins no other job
             context.stop.check()
     return planned
+
+
+def _opened(settings: Settings, runner: asyncio.Runner) -> Context:
+    """Return what the job's stages work with; scenarios that a stage wrote are looked for under the same settings."""
+    context, dataset = Context(settings, runner), settings.dataset
+    if dataset.name != GENERATED or dataset.path is not None:
+        return context
+    found = dataset.model_copy(update={"path": str(stage("shards").records(context))})
+    return Context(settings.model_copy(update={"dataset": found}), runner)
 
 
 def _outcome(settings: Settings, results: Sequence[StageResult], *, interrupted: bool = False) -> Outcome:
@@ -134,7 +146,10 @@ def check_prerequisites(settings: Settings) -> None:
         needed |= {"generator": settings.generator}
     if "blueprints" in settings.stage.runs:
         needed |= {"generator": settings.generator, "auditor": settings.auditor, "translator": settings.translator}
-    if {"evaluate", "attack"} & set(settings.stage.runs):
+    if "shards" in settings.stage.runs:
+        needed |= {"generator": settings.generator, "auditor": settings.auditor}
+    needed |= _situated(settings)
+    if {"evaluate", "attack", "responses"} & set(settings.stage.runs):
         needed |= {f"judge.members.{name}": member for name, member in settings.judge.members.items()}
     problems = []
     for role, model in needed.items():
@@ -147,6 +162,22 @@ def check_prerequisites(settings: Settings) -> None:
         problems += [f"batch={settings.batch.name}: {reason}" for reason in reasons if reason]
     if problems:
         raise RequestError(dict.fromkeys(problems))
+
+
+def _situated(settings: Settings) -> dict[str, ModelConfig]:
+    """Return the models that the stages of paper 2 need, the judge aside, by the setting that names them."""
+    runs, crisp, needed = set(settings.stage.runs), settings.crisp, dict[str, ModelConfig]()
+    asks = crisp.norms.extraction == "auto" and set(crisp.norms.sources) != {"starter"}
+    shipped = settings.dataset.name == NORMCOMPASS_STARTER and settings.dataset.path is None
+    writes = crisp.preferences.triplets != "none" and not (shipped and crisp.preferences.triplets == "auto")
+    if {"scenarios", "refine"} & runs or ("norms" in runs and asks) or ("preferences" in runs and writes):
+        needed["generator"] = settings.generator
+    if "refine" in runs:
+        needed |= {"reasoner": settings.reasoner, "auditor": settings.auditor}
+    if "responses" in runs:
+        key = "crisp.responses.policies." if crisp.responses.policies else "model"
+        needed |= {(f"{key}{name}" if key.endswith(".") else key): each for name, each in settings.policies.items()}
+    return needed
 
 
 def _key_problems(role: str, model: ModelConfig) -> list[str]:
@@ -179,7 +210,7 @@ def check_selection(settings: Settings) -> None:
     """Raise ``RequestError`` with what is wrong with the dataset, or with what is asked of it, if a stage reads it."""
     if not _READ_SCENARIOS & set(settings.stage.runs):
         return
-    with asyncio.Runner() as runner, closing(Context(settings, runner)) as context:
+    with asyncio.Runner() as runner, closing(_opened(settings, runner)) as context:
         context.selection  # noqa: B018 reading it is the check
 
 
@@ -212,6 +243,14 @@ def _dry_run(context: Context, *, alone: bool) -> Outcome:
     _warn_of_budget(settings, found)
     expected = round(sum(each.calls.value for each in found))
     return Outcome("ok", 0, expected, dollars(sum_of(found)), "estimated" if found else "")
+
+
+def _expected(context: Context) -> list[Estimate]:
+    """Return what the job would take; nothing where a stage is to read what an earlier one has yet to write."""
+    try:
+        return plan.estimates(context)
+    except RequestError:  # one that is the user's is said by the stage that it concerns
+        return []
 
 
 def _warn_of_budget(settings: Settings, found: Sequence[Estimate]) -> None:

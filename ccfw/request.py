@@ -9,34 +9,47 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import yaml
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ccfw.errors import RequestError
 from ccfw.resources import resource
 from ccfw.settings import Settings
 
 _MISSING = object()
-_CAST = ("simulator", "generator", "auditor", "translator", "judge")
+_QUERY = re.compile(r"(\+{0,2}query=)(.*)", re.DOTALL)
+_QUOTED = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
+_ALL_QUOTED = re.compile(rf"\s*{_QUOTED}\s*(?:,\s*{_QUOTED}\s*)*", re.DOTALL)
+"""One value in quotation marks, or a sweep over several."""
+_CAST = ("simulator", "generator", "auditor", "translator", "reasoner", "judge")
 """Roles that somebody gets when the request names nobody."""
 _NULLABLE = frozenset({"judge", "experiment", *(f"model@{role}" for role in _CAST if role != "judge")})
 """Groups that may be left open; what fills them is in ``conf/config.yaml``."""
 _SCOPE = {"dataset", "trap", "region", "identity", "domain", "subdomain", "age", "gender", "split", "ids"}
 """What decides which scenarios a job takes."""
+_UNPAID = frozenset({"stage=align", "stage=panel"})
+"""Stages that call nobody, whatever the judge: options that ship need no trying for them."""
 _DEEPEST = 50
 """Levels of a YAML file: beyond a few hundred, the libraries that read it run out of stack."""
+_MOST = 100_000
+"""Values of a YAML file: a few lines of nested aliases stand for more than any memory holds."""
 
 
-def to_settings(config: DictConfig) -> Settings:
-    """Turn a composed config into settings; raise ``RequestError`` with one line per mistake."""
+def to_settings(config: DictConfig, search: Sequence[str] = ()) -> Settings:
+    """Turn a composed config into settings; raise ``RequestError`` with one line per mistake.
+
+    ``search`` are overrides under which options of one's own are found, where the application has not seen to it.
+    """
     missing = sorted(key for key in OmegaConf.missing_keys(config) if not key.startswith("hydra."))
     if missing:
         raise RequestError(f"{key}: must be given, as in {key}=…" for key in missing)
@@ -46,11 +59,42 @@ def to_settings(config: DictConfig) -> Settings:
         raise RequestError([" ".join(str(error).split())]) from None
     assert isinstance(content, dict)
     content.pop("hydra", None)
+    _name_policies(content, search)
     try:
         return Settings.model_validate(content)
     except ValidationError as error:
         cast = tuple(role for role in _CAST if content.get(role) is None)
         raise RequestError(_invalid(error, cast)) from None
+
+
+def _name_policies(content: dict[Any, Any], search: Sequence[str]) -> None:
+    """Put the models that ``crisp.responses.policies`` names in place of their names.
+
+    Raises ``RequestError`` with a line for each name that is no option of the model group.
+    """
+    terms = (content.get("crisp") or {}).get("responses")
+    if not isinstance(terms, dict):
+        return
+    named = terms.get("policies")
+    if isinstance(named, str):
+        named = [named]
+    if not isinstance(named, list):
+        return
+    from hydra.core.global_hydra import GlobalHydra
+    from hydra.types import RunMode
+
+    key, loader = "crisp.responses.policies", GlobalHydra.instance().config_loader()
+    options = sorted(loader.get_group_options("model", config_name="config", overrides=list(search)))
+    wanted = list(dict.fromkeys(map(str, named)))
+    unknown = [name for name in wanted if name not in options]
+    if unknown:
+        raise RequestError(
+            f"{key}={name}: no such option{_close(name, options)}; options: {_listed(options)}" for name in unknown
+        )
+    terms["policies"] = found = {}
+    for name in wanted:
+        made = loader.load_configuration("config", [*search, f"model={name}"], RunMode.RUN)
+        found[name] = OmegaConf.to_container(made.model, resolve=True)
 
 
 def _invalid(error: ValidationError, cast: tuple[str, ...]) -> list[str]:
@@ -83,6 +127,20 @@ class Request:
     overrides: tuple[str, ...]
     config_dir: Path | None
     multirun: bool
+
+
+def literal(override: str) -> str:
+    """Return an override as Hydra takes it: what a ``query`` says counts as it stands, whatever Hydra would read in it.
+
+    A query in quotation marks of its own, ``null`` and nothing at all are Hydra's.
+    """
+    match = _QUERY.fullmatch(override)
+    if match is None or match[2] in ("", "null") or _ALL_QUOTED.fullmatch(match[2]):
+        return override
+    text = re.sub(r"(\\*)\$\{", r"\1\1\\${", match[2])  # else OmegaConf looks up what stands in the braces
+    text = re.sub(r'(\\*)"', r'\1\1\\"', text)
+    text = re.sub(r"(\\+)$", r"\1\1", text)
+    return f'{match[1]}"{text}"'
 
 
 def check(request: Request) -> None:
@@ -252,7 +310,10 @@ class _Check:
             or _is_missing(base, key)
         ):
             return True
-        self.problems.append(f"{key}: no such setting{_close(key, _keys(base))}")
+        if _takes_new_names(key) and OmegaConf.select(base, key.rpartition(".")[0]) is not None:
+            self.problems.append(f"{key}: a name of your own is added with a + before it: +{key}=…")
+        else:
+            self.problems.append(f"{key}: no such setting{_close(key, _keys(base))}")
         return False
 
     def _misnamed(self, groups: Sequence[str], config: DictConfig) -> list[str]:
@@ -268,16 +329,17 @@ class _Check:
 
     def _validate(self, config: DictConfig) -> None:
         with self._gathered():
-            settings = to_settings(config)
+            settings = to_settings(config, self.search)
             if self.request.multirun and not settings.dry_run:
                 self._check_job(settings)
 
     def _check_job(self, settings: Settings) -> None:
         """Check what a job needs; scenarios are looked at once for all jobs that take the same ones."""
         from ccfw.job import check_prerequisites, check_selection  # they bring in the stages: not for a help page
+        from ccfw.stages.checked import check_knowledge, gather
 
         with self._gathered():
-            check_prerequisites(settings)
+            gather((partial(check_prerequisites, settings), partial(check_knowledge, settings)))
         scope = settings.model_dump_json(include=_SCOPE)
         if scope not in self.scopes:
             self.scopes.add(scope)
@@ -292,9 +354,10 @@ class _Check:
             self.problems.extend(error.problems)
 
     def _validate_rest(self, choices: list[tuple[list[str], bool]], first: Sequence[str]) -> None:
-        """Validate the later choices of each sweep, one at a time; a dry run trusts those that ship with ccfw."""
+        """Validate the later choices of each sweep, one at a time; a job that pays nobody trusts those that ship."""
         own = self.request.config_dir
-        pays = "dry_run=true" not in self.request.overrides
+        stages = {value for values, _ in choices for value in values if value.startswith("stage=")}
+        pays = "dry_run=true" not in self.request.overrides and not (stages and stages <= _UNPAID)
         for values, is_group in choices:
             for value in values[1:]:
                 group, _, name = value.partition("=")
@@ -311,21 +374,42 @@ def _unreadable(folder: Path) -> Iterator[str]:
         except (OSError, UnicodeDecodeError) as error:
             yield f"{path}: not readable as UTF-8 text: {error}"
         else:
-            if _is_bottomless(text):
-                yield f"{path}: nested more than {_DEEPEST} levels deep, or contains itself"
+            if fault := _boundless(text) or _mistagged(text):
+                yield f"{path}: {fault}"
 
 
-def _is_bottomless(text: str) -> bool:
-    """Tell whether YAML is nested too deeply; what is no YAML is said when it is composed."""
+def _boundless(text: str) -> str | None:
+    """Return why YAML would be too much to read, aliases written out; what is no YAML is said when it is composed."""
+    deep = f"nested more than {_DEEPEST} levels deep, or contains itself"
     try:
-        level = {0: yaml.compose(text, yaml.SafeLoader)}
+        root = yaml.compose(text, yaml.SafeLoader)
     except RecursionError:
-        return True
+        return deep
     except yaml.YAMLError:
-        return False
+        return None
+    level: dict[int, tuple[yaml.Node | None, int]] = {id(root): (root, 1)}
+    total = 0
     for _ in range(_DEEPEST):
-        level = {id(part): part for node in level.values() for part in _parts(node)}
-    return bool(level)
+        total += sum(times for _, times in level.values())
+        if total > _MOST:
+            return f"stands for more than {_MOST:,} values, its aliases written out"
+        below: dict[int, tuple[yaml.Node | None, int]] = {}
+        for node, times in level.values():
+            for part in _parts(node):
+                below[id(part)] = (part, times + below.get(id(part), (part, 0))[1])
+        level = below
+    return deep if level else None
+
+
+def _mistagged(text: str) -> str | None:
+    """Return the complaint of a value that is not what its tag says; what is no YAML is said when it is composed."""
+    try:
+        yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError):
+        return None
+    except (AttributeError, LookupError, TypeError):  # PyYAML's own, over !!bool maybe
+        return "a value is not of the kind that its tag says"
+    return None
 
 
 def _parts(node: yaml.Node | None) -> Iterator[yaml.Node]:
@@ -333,6 +417,20 @@ def _parts(node: yaml.Node | None) -> Iterator[yaml.Node]:
         yield from (part for pair in node.value for part in pair)
     elif isinstance(node, yaml.SequenceNode):
         yield from node.value
+
+
+def _takes_new_names(key: str) -> bool:
+    """Tell whether a key stands in a table whose names are the user's own, as the regions of a list."""
+    node: Any = Settings
+    for part in key.split(".")[:-1]:
+        field = node.model_fields.get(part)
+        kinds = (field.annotation, *get_args(field.annotation)) if field is not None else ()
+        if any(get_origin(kind) is dict for kind in kinds):
+            return True
+        node = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
+        if node is None:
+            return False
+    return False
 
 
 def _is_missing(base: DictConfig, key: str) -> bool:

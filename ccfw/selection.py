@@ -21,10 +21,11 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ccfw.records import Scenario, Seed, Tier
 
+T = TypeVar("T")
 _SHOWN = 30
 """Options written out in one message; the rest are counted."""
 
@@ -104,16 +105,22 @@ def choose(scenarios: Iterable[Outline], criteria: Criteria, limit: int | None, 
 
     The order depends on the seed and on which scenarios are admitted, not on the order they come in.
     """
-    strata: dict[str, list[tuple[bytes, Outline]]] = defaultdict(list)
-    for scenario in _admitted(scenarios, criteria):
-        strata[stratum(scenario)].append((_hash(seed, scenario.seed.seed_id), scenario))
+    admitted = _admitted(scenarios, criteria)
+    return stratified(((stratum(each), each.seed.seed_id, each) for each in admitted), seed)[:limit]
+
+
+def stratified(items: Iterable[tuple[str, str, T]], seed: int) -> tuple[T, ...]:
+    """Return items, each given with its stratum and id, in the stratified order of this module."""
+    strata: dict[str, list[tuple[bytes, T]]] = defaultdict(list)
+    for name, identity, item in items:
+        strata[name].append((_hash(seed, identity), item))
     placed = []
     for name, members in strata.items():
         offset = int.from_bytes(_hash(seed, f"stratum:{name}")[:6]) / 2**48
         members.sort(key=lambda member: member[0])
-        placed += [((rank + offset) / len(members), tie, s) for rank, (tie, s) in enumerate(members)]
+        placed += [((rank + offset) / len(members), tie, item) for rank, (tie, item) in enumerate(members)]
     placed.sort(key=lambda place: place[:2])
-    return tuple(scenario for _, _, scenario in placed[:limit])
+    return tuple(item for _, _, item in placed)
 
 
 def stratum(scenario: Outline) -> str:

@@ -32,6 +32,18 @@ def _one_line(text: str) -> str:
     return text
 
 
+def _asks(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("query", "says nothing")
+    if any("\ud800" <= letter <= "\udfff" for letter in text):  # so a shell hands on what is no UTF-8
+        raise PydanticCustomError("query", "is not readable as UTF-8 text")
+    if len(text) > _LONGEST_QUERY:
+        raise PydanticCustomError("query", f"has {len(text)} characters, and may have {_LONGEST_QUERY}")
+    return text
+
+
+_LONGEST_QUERY = 4_000
+Query = Annotated[str, AfterValidator(_asks)]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_]+$")]
 Line = Annotated[str, AfterValidator(_one_line)]
 """What is shown in tables and on terminals."""
@@ -60,7 +72,29 @@ class Node(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-StageName = Literal["kb", "templates", "seeds", "blueprints", "simulate", "evaluate", "attack", "report"]
+StageName = Literal[
+    "kb",
+    "templates",
+    "seeds",
+    "blueprints",
+    "shards",
+    "simulate",
+    "evaluate",
+    "attack",
+    "report",
+    "view",
+    "align",
+    "panel",
+    "norms",
+    "scenarios",
+    "refine",
+    "responses",
+    "preferences",
+    "reward",
+    "triplets",
+    "best_of_n",
+    "norm_match",
+]
 
 
 class StageConfig(Node):
@@ -263,6 +297,21 @@ class ReportConfig(Node):
     """Episodes written out as readable text."""
     shown: Annotated[int, Field(ge=0)]
     """Of those, the ones printed, with the table; 0 prints nothing."""
+    page: bool
+    """Whether to write the page with its tables and figures, and not the job's own table alone."""
+    published: bool
+    """Whether the paper's own rows stand beside, marked as not run here."""
+    episodes: Annotated[int, Field(ge=0)]
+    """Dialogues that the page's reader holds at most."""
+    traces: Annotated[int, Field(ge=0)]
+    """Dialogues that MLflow gets as traces with their judgements, at most."""
+
+
+class ViewConfig(Node):
+    """Where the view stage serves."""
+
+    port: Annotated[int, Field(ge=0, le=65535)]
+    """Of this machine alone; 0 takes any that is free."""
 
 
 class AttackConfig(Node):
@@ -297,6 +346,214 @@ class BlueprintsConfig(Node):
     temperature: float | None
     audit_temperature: float | None
     translation_temperature: float | None
+
+
+class ShardsConfig(Node):
+    """How shards are asked for and audited (stage *shards*)."""
+
+    tries: PositiveInt
+    """Shards of one blueprint, each asked for with all that was wrong with those before."""
+    review_tries: PositiveInt
+    """Verdicts that cannot be read."""
+    temperature: float | None
+    audit_temperature: float | None
+
+
+class CrispNormsConfig(Node):
+    """How norms are collected (stage *norms*)."""
+
+    sources: Annotated[tuple[Place, ...], Field(min_length=1)]
+    """``starter``, the norms that ship, and files as published, or of one's own."""
+    extraction: Literal["auto", "deterministic"]
+    """``auto``: a model makes norms of questions; ``deterministic``: what states no rule is left out, and counted."""
+    alike: Annotated[float, Field(gt=0, le=1)]
+    """Share of content words in common (Jaccard) from which two norms of a culture are one."""
+    tries: PositiveInt
+    temperature: float | None
+
+
+class CrispScenariosConfig(Node):
+    """How chronotopes and scenarios are asked for (stage *scenarios*)."""
+
+    per_norm: PositiveInt
+    tries: PositiveInt
+    """Of a chronotope, and of a scenario, each with all that was wrong with those before."""
+    temperature: float | None
+    likeness: Annotated[float, Field(gt=0, le=1)] | None
+    """Cosine from which two chronotopes are one, by the retriever's embedder; ``None``: vectors are not compared."""
+
+
+class CrispRefineConfig(Node):
+    """How long a situation is worked on (stage *refine*)."""
+
+    revisions: Annotated[int, Field(ge=0)]
+    """Of its question."""
+    reruns: Annotated[int, Field(ge=0)]
+    """Of the answer to one version of the question."""
+    tries: PositiveInt
+    """Replies of any role that cannot be read."""
+    reasoner_temperature: float | None
+    verifier_temperature: float | None
+    temperature: float | None
+    """Of planner, reviser and advisor."""
+
+
+class CrispResponsesConfig(Node):
+    """Whose answers are collected, and how many (stage *responses*)."""
+
+    policies: Annotated[dict[Name, ModelConfig], BeforeValidator(lambda value: value or {})]
+    """In YAML and on the command line a list of options of the model group; none: the assistant."""
+    k: PositiveInt
+    """Answers of each policy to each question."""
+    tries: PositiveInt
+    """Replies that cannot be read; above 1, the share of valid replies is no longer the policy's own."""
+    temperature: float | None
+
+
+class CrispPreferencesConfig(Node):
+    """What pairs are made of (stage *preferences*)."""
+
+    min_gap: PositiveFloat
+    """Points of the outcome score between two answers that make a pair."""
+    most: PositiveInt
+    """Such pairs of one situation."""
+    triplets: Literal["auto", "full", "rewrite", "none"]
+    """``auto``: the one that ships, else a rewrite of the best answer, else a full one."""
+    rewrite_from: Annotated[float, Field(ge=1, le=5)]
+    """Least outcome score of an answer that is rewritten."""
+    tries: PositiveInt
+    temperature: float | None
+
+
+class CrispConfig(Node):
+    """Culturally situated data and their test bed (paper 2; docs/crisp.md)."""
+
+    cultures: Values
+    """Names in English; none takes all."""
+    norms: CrispNormsConfig
+    scenarios: CrispScenariosConfig
+    refine: CrispRefineConfig
+    responses: CrispResponsesConfig
+    preferences: CrispPreferencesConfig
+
+
+class WeightsConfig(Node):
+    """Weights that training starts from: any causal language model that transformers reads."""
+
+    path: Place | None
+    """Name on the Hub, or a folder; ``None``: in ``package``."""
+    package: str | None
+    """An installed package that holds the weights."""
+    gguf: str | None
+    """File of GGUF weights in it; they are read as they are, and saved as ``dtype``."""
+    revision: str | None
+    dtype: Literal["float32", "bfloat16", "float16"]
+    parameters: PositiveFloat
+    """Millions of parameters, for the plan alone."""
+    layers: PositiveInt
+    hidden: PositiveInt
+    """Width of the hidden states; it and the layers are for the plan alone."""
+
+    @model_validator(mode="after")
+    def _one_place(self) -> WeightsConfig:
+        if (self.path is None) == (self.package is None):
+            raise ValueError("exactly one of path and package says where the weights are")
+        return self
+
+
+class LoraTerms(Node):
+    """Low-rank adapters instead of full-parameter training."""
+
+    rank: PositiveInt
+    alpha: PositiveFloat
+    dropout: Annotated[float, Field(ge=0, lt=1)]
+    modules: Values
+    """Names of linear layers; none: all of them but the head."""
+
+
+class TopTerms(Node):
+    """Train the last layers only; what those below make of a text is computed once."""
+
+    keep: PositiveInt
+    """Layers from the bottom that the reward model has; those above are left out."""
+    train: PositiveInt
+    """Of the layers kept, those trained, from the top."""
+
+    @model_validator(mode="after")
+    def _some_below(self) -> TopTerms:
+        if self.train >= self.keep:
+            raise ValueError(f"train={self.train} of keep={self.keep} layers leaves none whose outputs stay the same")
+        return self
+
+
+class RewardConfig(Node):
+    """How a Bradley–Terry reward model is trained (stage *reward*; paper 2, Table 21)."""
+
+    name: Name
+    weights: WeightsConfig
+    lora: LoraTerms | None
+    top: TopTerms | None
+    """With ``lora`` and ``top`` both ``None`` every parameter is trained."""
+    epochs: PositiveFloat
+    learning_rate: PositiveFloat
+    batch: PositiveInt
+    """Pairs between two updates."""
+    micro_batch: PositiveInt
+    """Of them, those in memory at a time."""
+    max_tokens: PositiveInt
+    optimizer: Name
+    schedule: Name
+    warmup: Annotated[float, Field(ge=0, lt=1)]
+    """Share of the steps."""
+    weight_decay: Annotated[float, Field(ge=0)]
+    centre: PositiveFloat | None
+    """Weight of ``(r⁺ + r⁻)²`` in the loss, which keeps rewards around 0."""
+    gradient_checkpointing: bool
+    save_every: PositiveInt
+    """Steps between checkpoints that the same line goes on from."""
+    pairs: Place | None
+    """A file of pairs as *preferences* writes; ``None``: those that it stored under the same settings."""
+    kinds: Values
+    """Kinds of pairs that are trained on; none: all. Held-out pairs of every kind are scored."""
+    held_out: Annotated[float, Field(gt=0, lt=1)] | None
+    """Share of the norms held out, drawn by the seed within each culture; ``None``: the pairs' own split."""
+
+    @model_validator(mode="after")
+    def _one_method(self) -> RewardConfig:
+        if self.lora is not None and self.top is not None:
+            raise ValueError("lora and top are two ways to train less than everything; at most one can be given")
+        if self.batch % self.micro_batch:
+            raise ValueError(f"batch={self.batch} is no multiple of micro_batch={self.micro_batch}")
+        return self
+
+
+class ScorersConfig(Node):
+    """Whose rewards are compared (stages *triplets* and *best_of_n*; docs/training.md)."""
+
+    scorers: dict[Name, Place]
+    """By name: a file of rewards, the folder of a reward model, or its name on the Hub."""
+    batch: PositiveInt
+    """Texts that a model reads at a time; the rewards do not depend on it."""
+    max_tokens: PositiveInt
+    """Of question and answer; of a longer one the question's beginning is left out, and counted."""
+
+
+class BestOfNConfig(Node):
+    """What is chosen from, and among how many (stage *best_of_n*)."""
+
+    sizes: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+    candidates: Place | None
+    """A file of scored answers; ``None``: those of *responses*."""
+
+
+class NormMatchConfig(Node):
+    """Which policies are held against each other (stage *norm_match*)."""
+
+    methods: dict[Name, Annotated[tuple[Name, ...], BeforeValidator(_listed), Field(min_length=1)]]
+    """Method → its policies in ``crisp.responses.policies``, the same number for each; the first method is the base."""
+    invalid_outcome: float | None
+    """What an answer that cannot be read counts as in the table over all answers; ``None``: no such table."""
+    invalid_norm_match: float
 
 
 class CrossCultural(Node):
@@ -397,6 +654,87 @@ class Assumed(Node):
     seconds: PositiveFloat
 
 
+class RatingColumns(Node):
+    """Which column of a file of ratings holds what."""
+
+    item: Annotated[Values, Field(min_length=1)]
+    """What was rated: one column, or several that name it together."""
+    rater: str | None
+    metric: str | None
+    score: Annotated[str, StringConstraints(min_length=1)]
+    """In the wide layout with ``{rater}``, ``{metric}`` or both, where the columns are named after them."""
+    region: str | None
+    language: str | None
+    cluster: str | None
+    """What was drawn as a whole, as the seed of several dialogues; ``None``: each item by itself."""
+
+
+class RatingScale(Node):
+    """Between which values scores lie, and what others are."""
+
+    low: float
+    high: float
+    outside: Literal["refuse", "missing"]
+    """A mistake in the file, or no score and counted as such."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> RatingScale:
+        if self.low >= self.high:
+            raise ValueError(f"low={self.low:g} is not below high={self.high:g}")
+        return self
+
+
+Mapped = dict[Annotated[str, Field(coerce_numbers_to_str=True)], Line | None]
+"""Names in a file → names here; null leaves one out; empty takes all as they are."""
+
+
+class RatingsConfig(Node):
+    """Where ratings are, by people or by judges, and how to read them (docs/align.md)."""
+
+    name: Name
+    path: Place | None
+    layout: Literal["long", "wide", "label_studio", "argilla"]
+    columns: RatingColumns
+    raters: Mapped
+    metrics: Mapped
+    scale: RatingScale
+
+    @model_validator(mode="after")
+    def _each_named_once(self) -> RatingsConfig:
+        for kind in ("rater", "metric"):
+            column, names = getattr(self.columns, kind), getattr(self, f"{kind}s")
+            in_score = f"{{{kind}}}" in self.columns.score
+            if in_score == (column is not None):
+                raise ValueError(f"columns.{kind} or {{{kind}}} in columns.score says who or what; exactly one of them")
+            if in_score and not names:
+                raise ValueError(f"{kind}s must name those whose columns columns.score={self.columns.score} stands for")
+        return self
+
+
+class AlignConfig(Node):
+    """What human ratings are held against (stages *align* and *panel*)."""
+
+    scores: RatingsConfig | None
+    """Judges' scores in a file, the rater being the judge; ``None``: the judgements of *evaluate*."""
+    costs: dict[Name, Annotated[float, Field(ge=0)]]
+    """US dollars that a judge takes for one item in one metric; of *evaluate* they are known."""
+
+
+class PanelConfig(Node):
+    """How panels of judges are made and chosen (stage *panel*)."""
+
+    size: Annotated[int, Field(ge=2)]
+    aggregation: Literal["mean", "median", "majority"]
+    best: PositiveInt
+    """Panels that the table lists beside the single judges."""
+    folds: Annotated[int, Field(ge=2)]
+    repeats: PositiveInt
+    tolerance: Annotated[float, Field(ge=0)]
+    """Points that the judges of a cascade may differ by before the next is asked."""
+    published: bool
+    """Whether the paper's own rows stand beside."""
+
+
 class EstimateConfig(Node):
     """What ``dry_run`` assumes (``ccfw.estimate``)."""
 
@@ -404,6 +742,10 @@ class EstimateConfig(Node):
     assistant: Assumed
     simulator: Assumed
     judge: Assumed
+    generator: Assumed
+    auditor: Assumed
+    translator: Assumed
+    reasoner: Assumed
     shared_prefix: Annotated[float, Field(ge=0, le=1)]
     """Share of a judge's prompt that the six of an episode have in common under ``prompt=shared_prefix``."""
 
@@ -417,6 +759,7 @@ class Settings(Node):
     generator: ModelConfig
     auditor: ModelConfig
     translator: ModelConfig
+    reasoner: ModelConfig
     judge: JudgeConfig
     standard: Standard
     language: LanguageConfig
@@ -429,11 +772,21 @@ class Settings(Node):
     batch: BatchConfig
     attack: AttackConfig
     report: ReportConfig
+    view: ViewConfig
     templates: TemplatesConfig
     blueprints: BlueprintsConfig
+    shards: ShardsConfig
     seeds: SeedsConfig
     kb: KbConfig
     retriever: RetrieverConfig
+    ratings: RatingsConfig
+    align: AlignConfig
+    panel: PanelConfig
+    crisp: CrispConfig
+    reward: RewardConfig
+    rewards: ScorersConfig
+    best_of_n: BestOfNConfig
+    norm_match: NormMatchConfig
     estimate: EstimateConfig
     bootstrap: BootstrapConfig
     tracking: TrackingConfig
@@ -447,7 +800,7 @@ class Settings(Node):
     gender: Values
     split: Values
     ids: Values
-    query: Annotated[str, StringConstraints(min_length=1)] | None
+    query: Query | None
     """What stage *kb* looks up and prints."""
     precision: Annotated[float, Field(ge=1e-6)] | None
     """Full width that every interval must come down to before judging stops; ``None`` judges everything."""
@@ -461,7 +814,7 @@ class Settings(Node):
     @model_validator(mode="before")
     @classmethod
     def _cast_roles(cls, values: Any) -> Any:
-        """Give the roles of simulator, generator, auditor, translator and judge to somebody when the request does not.
+        """Give the roles that the request gives to nobody: simulator, generator, auditor, translator, reasoner, judge.
 
         A model that needs no key plays every role itself, so that nothing is paid unasked; a model behind
         a key meets the paper's simulator and judge, so that results of different assistants compare.
@@ -480,7 +833,13 @@ class Settings(Node):
         cast = {"simulator": simulator, "generator": generator, "judge": judge}
         for role in ("auditor", "translator"):
             cast[role] = values.get(role) or generator
+        cast["reasoner"] = values.get("reasoner") or model
         return values | cast
+
+    @property
+    def policies(self) -> dict[str, ModelConfig]:
+        """The models whose answers stage *responses* collects, by name."""
+        return self.crisp.responses.policies or {self.model.name: self.model}
 
     def prompt_style(self, model: ModelConfig) -> str:
         """Return the folder of prompts that a model gets: ``<version>/<style>``."""

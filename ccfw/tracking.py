@@ -10,15 +10,18 @@ from __future__ import annotations
 import json
 import logging
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from filelock import FileLock
 
 from ccfw.outcome import Outcome
-from ccfw.report.tables import COLUMNS, Row
+from ccfw.records import Episode, Judgement
+from ccfw.report.tables import Row
+from ccfw.score_table import COLUMNS
 from ccfw.secrets import scrub
 from ccfw.settings import Settings
 
@@ -28,6 +31,8 @@ _LONGEST_PARAM = 500
 """Longer values go to an artifact: MLflow cuts parameters, at best with a warning."""
 _LONGEST_TAG = 5000
 """MLflow refuses a run whose tag is longer."""
+_MOST_METRICS = 1000
+"""MLflow refuses a batch of more; what is over stands in the run's files."""
 _BOUNDS = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "4",
@@ -37,17 +42,57 @@ _BOUNDS = {
 _DATABASE_TRIES = 2
 """MLflow would try ten times, within two minutes, and has no setting for it."""
 _LOCK_S = 60.0
-"""How long other processes may set up the database."""
+"""How long other processes may set up the database, or write a run that is not to be written twice."""
+_ENOUGH = 2
+"""Runs of a sweep in a row that a tracker may refuse before it is asked no more: each costs seconds of waiting."""
 
 
-def track_rows(settings: Settings, rows: Sequence[Row], fingerprint: str, files: Sequence[Path], *, cost: str) -> None:
+class Tracked(NamedTuple):
+    """A run to be logged once, whoever comes first: its fingerprint tells whether it was."""
+
+    name: str
+    fingerprint: str
+    tags: Mapping[str, str]
+    params: Mapping[str, str]
+    metrics: Mapping[str, float]
+    files: Sequence[Path] = ()
+
+
+_PARENTS: dict[tuple[str, str, str], str] = {}
+"""Ids of the runs above others that this process has found or made, by tracker, experiment and fingerprint."""
+_REFUSED: Counter[str] = Counter()
+"""How many runs in a row each tracker did not take, in this process."""
+
+
+class Conversation(NamedTuple):
+    """A dialogue with what was judged of it, to be shown in MLflow."""
+
+    episode: Episode
+    judgements: Sequence[Judgement]
+
+
+class Reported(NamedTuple):
+    """What the rows of a report have in common."""
+
+    fingerprint: str
+    folder: Path
+    files: Sequence[Path]
+    """Under the folder, whose layout they keep."""
+    cost: str
+    dataset: str
+    """The hash of the scenarios."""
+    prompts: Mapping[str, str]
+    """Roles → the hash of what they were told."""
+    conversations: Sequence[Conversation] = ()
+
+
+def track_rows(settings: Settings, rows: Sequence[Row], reported: Reported) -> None:
     """Log one run per row (model × language × judge); the same row of the same report is logged once."""
-    where = files[0].parent if files else settings.workspace
-    with _whatever_happens(settings, "the results", f"; they stay in {where}"):
+    with _whatever_happens(settings, "the results", f"; they stay in {reported.folder}"):
         client = _client(settings)
         experiment = _experiment(client, settings)
         for row in rows:
-            _log_row(client, experiment, settings, row, fingerprint, files, cost)
+            _log_row(client, experiment, settings, row, reported)
 
 
 def track_failure(settings: Settings, outcome: Outcome, overrides: Sequence[str]) -> None:
@@ -78,6 +123,72 @@ def mark_partial(settings: Settings, report: Path, outcome: Outcome) -> None:
         for run in client.search_runs([_experiment(client, settings)], filter_string=own):
             client.set_tag(run.info.run_id, "status", outcome.status)
             client.set_tag(run.info.run_id, "reason", outcome.reason[:_LONGEST_TAG])
+
+
+def track_nested(settings: Settings, parent: Tracked, run: Tracked) -> None:
+    """Log a run under the run of what it has in common with others; each of the two is logged once.
+
+    Of several processes one writes at a time, so that none writes what another is writing. A tracker that has refused
+    several runs in a row is asked no more by this process: what it did not take stays on disk, and is logged when the
+    same job is run again.
+    """
+    if _REFUSED[settings.tracking.uri] >= _ENOUGH:
+        return
+    where = run.files[0].parent if run.files else settings.workspace
+    _REFUSED[settings.tracking.uri] += 1
+    last = _REFUSED[settings.tracking.uri] == _ENOUGH
+    rest = "; it is asked no more: the same line again logs what is missing" if last else ""
+    with _whatever_happens(settings, "the results", f"; they stay in {where}{rest}"):
+        client = _client(settings)
+        with FileLock(_runs_lock(settings), timeout=_LOCK_S):
+            experiment = _experiment(client, settings)
+            above = _parent(client, experiment, parent, settings.tracking.uri)
+            if _logged(client, experiment, run) is None:
+                _log(client, experiment, run, {"mlflow.parentRunId": above})
+        _REFUSED[settings.tracking.uri] = 0
+
+
+def _parent(client: Any, experiment: str, run: Tracked, uri: str) -> str:
+    """Return the id of the run above others, logged if nobody has logged it yet."""
+    key = uri, experiment, run.fingerprint
+    if key not in _PARENTS:
+        _PARENTS[key] = _logged(client, experiment, run) or _log(client, experiment, run)
+    return _PARENTS[key]
+
+
+def _runs_lock(settings: Settings) -> Path:
+    uri = settings.tracking.uri
+    if uri.startswith("sqlite:///"):
+        database = Path(uri.removeprefix("sqlite:///"))
+        return database.with_name(f".{database.name}.runs.lock")
+    return Path(settings.workspace) / ".mlflow.runs.lock"
+
+
+def _logged(client: Any, experiment: str, run: Tracked) -> str | None:
+    """Return the id of a run that was logged whole."""
+    own = f"tags.fingerprint = '{run.fingerprint}' and attributes.status = 'FINISHED'"
+    found = client.search_runs([experiment], filter_string=own, max_results=1)
+    return str(found[0].info.run_id) if found else None
+
+
+def _log(client: Any, experiment: str, run: Tracked, more: Mapping[str, str] = {}) -> str:
+    from mlflow.entities import Metric, Param
+
+    tags = {key: scrub(value)[:_LONGEST_TAG] for key, value in run.tags.items()}
+    made = client.create_run(experiment, run_name=run.name, tags=tags | {"fingerprint": run.fingerprint} | dict(more))
+    name, stamp = made.info.run_id, made.info.start_time
+    long = {key: value for key, value in run.params.items() if len(value) > _LONGEST_PARAM}
+    client.log_batch(
+        name,
+        metrics=[Metric(key, value, stamp, 0) for key, value in run.metrics.items()][:_MOST_METRICS],
+        params=[Param(key, scrub(value)) for key, value in run.params.items() if key not in long],
+    )
+    for path in run.files:
+        client.log_artifact(name, str(path))
+    if long:
+        client.log_text(name, json.dumps(long, indent=2, ensure_ascii=False), "long_params.json")
+    client.set_terminated(name)
+    return str(name)
 
 
 @contextmanager
@@ -131,11 +242,10 @@ def _experiment(client: Any, settings: Settings) -> str:
     return str(found.experiment_id)
 
 
-def _log_row(
-    client: Any, experiment: str, settings: Settings, row: Row, fingerprint: str, files: Sequence[Path], cost: str
-) -> None:
+def _log_row(client: Any, experiment: str, settings: Settings, row: Row, reported: Reported) -> None:
     from mlflow.entities import Metric, Param, RunTag
 
+    fingerprint, cost = reported.fingerprint, reported.cost
     same = (
         f"tags.fingerprint = '{fingerprint}' and tags.language = '{row.language.value}' and tags.model = '{row.model}'"
     )
@@ -143,6 +253,7 @@ def _log_row(
         return
     name = f"{row.model} {row.language.value} {row.judge}"
     tags = {"fingerprint": fingerprint, "language": row.language.value, "model": row.model, "judge": row.judge}
+    tags |= {f"prompts.{role}": found for role, found in reported.prompts.items()}
     run = client.create_run(experiment, run_name=name, tags=tags)
     stamp = run.info.start_time
     long, short = _params(settings, row.model, row.judge, row.language.value)
@@ -153,11 +264,91 @@ def _log_row(
         params=[Param(k, v) for k, v in short.items()],
         tags=[RunTag("job_cost_usd", cost)],
     )
-    for path in files:
-        client.log_artifact(run.info.run_id, str(path), "transcripts" if path.parent.name == "transcripts" else None)
+    client.log_inputs(run.info.run_id, [_dataset(settings, reported.dataset)])
+    for path in reported.files:
+        parts = path.relative_to(reported.folder).parent.parts
+        client.log_artifact(run.info.run_id, str(path), "/".join(parts) or None)
     if long:
         client.log_text(run.info.run_id, json.dumps(long, indent=2, ensure_ascii=False), "long_params.json")
     client.set_terminated(run.info.run_id)
+    own = [each for each in reported.conversations if each.episode.language_mode is row.language]
+    with _whatever_happens(settings, "the conversations"):  # the numbers are safe by now
+        for conversation in own:
+            _trace(client, settings.tracking.uri, experiment, run.info.run_id, conversation)
+
+
+def _dataset(settings: Settings, digest: str) -> Any:
+    from mlflow.entities import Dataset, DatasetInput, InputTag
+
+    source = {"path": str(settings.dataset.path) if settings.dataset.path else f"shipped: {settings.dataset.name}"}
+    found = Dataset(settings.dataset.name, digest, "local", json.dumps(source))
+    return DatasetInput(found, [InputTag("mlflow.data.context", "evaluation")])
+
+
+def _trace(client: Any, uri: str, experiment: str, run: str, conversation: Conversation) -> None:
+    """Log a dialogue as a trace of the run: the chat as its root, a span for each turn, and every judgement.
+
+    Spans go where the process's tracking URI points, whatever the client's, and in a thread unless told otherwise.
+    """
+    os.environ.setdefault("MLFLOW_ENABLE_ASYNC_TRACE_LOGGING", "false")
+    import mlflow
+
+    if mlflow.get_tracking_uri() != uri:
+        mlflow.set_tracking_uri(uri)
+    episode = conversation.episode
+    said = [
+        {"role": role, "content": scrub(text)}
+        for turn in episode.turns
+        for role, text in (("user", turn.user), ("assistant", turn.assistant))
+    ]
+    persona = episode.seed.persona
+    root = client.start_trace(
+        episode.episode_id,
+        span_type="AGENT",
+        inputs={"messages": said[:-1]},
+        tags={
+            "model": episode.target_model,
+            "language": episode.language_mode.value,
+            "region": persona.region.value,
+            "identity": persona.identity,
+            "tier": episode.seed.challenge_config.challenge_type.value,
+            "ended": episode.termination_reason.value,
+        },
+        experiment_id=experiment,
+        run_id=run,
+    )
+    for number, (asked, answered) in enumerate(zip(said[::2], said[1::2], strict=True), 1):
+        span = client.start_span(
+            f"turn {number}",
+            trace_id=root.trace_id,
+            parent_id=root.span_id,
+            span_type="CHAT_MODEL",
+            inputs={"messages": [asked]},
+        )
+        client.end_span(root.trace_id, span.span_id, outputs=_chosen(answered))
+    client.end_trace(root.trace_id, outputs=_chosen(said[-1]) if said else None)
+    for judgement in conversation.judgements:
+        mlflow.log_feedback(trace_id=root.trace_id, **_feedback(judgement))
+
+
+def _chosen(message: Mapping[str, str]) -> dict[str, Any]:
+    return {"choices": [{"message": dict(message)}]}
+
+
+def _feedback(judgement: Judgement) -> dict[str, Any]:
+    """Return a judgement as MLflow's assessments are given: a score with its reasons, or why there is none."""
+    from mlflow.entities import AssessmentError, AssessmentSource
+
+    named = (*judgement.tripwires_triggered, *judgement.taboos_violated)
+    broke = f"\nBroken: {'; '.join(named)}" if named else ""
+    found: dict[str, Any] = {
+        "name": judgement.metric.value,
+        "source": AssessmentSource("LLM_JUDGE", judgement.judge),
+        "rationale": scrub(judgement.reasoning + broke),
+    }
+    if judgement.failure is None:
+        return found | {"value": judgement.score}
+    return found | {"error": AssessmentError(judgement.failure.kind.value, scrub(judgement.failure.detail))}
 
 
 def _metrics(row: Row, cost: str) -> Iterator[tuple[str, float]]:

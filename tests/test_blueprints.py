@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from ccfw.blueprint_review import DIMENSIONS, read_audit, read_english, read_translation
+from ccfw.audits import DIMENSIONS, read_audit
+from ccfw.blueprint_review import read_english, read_translation
 from ccfw.blueprints import NOTE, Filling, Known, Native, assemble, read_back, read_filling, schema, validate
 from ccfw.checks.blueprint import TRANSLATED, Supplied, check
 from ccfw.checks.issue import Issue
@@ -190,10 +191,18 @@ def test_what_a_translation_gives_away_is_found_without_telling_what_is_hidden()
 
 def test_translations_are_read_whole_or_not_at_all() -> None:
     assert read_translation('{"message": " a ", "summary": "b"}') == Native("a", "b")
-    for reply in ('{"message": "a"}', '{"message": "a", "summary": ""}', '{"message": "a", "summary": 1}'):
+    missing, empty = (
+        "keys must be exactly message, summary, each with a text",
+        "summary must be a text that is not empty",
+    )
+    for reply, detail in (
+        ('{"message": "a"}', missing),
+        ('{"message": "a", "summary": ""}', empty),
+        ('{"message": "a", "summary": 1}', empty),
+    ):
         failure = read_translation(reply)
         assert isinstance(failure, Failure)
-        assert failure.detail == "keys must be exactly message, summary, each with a text"
+        assert failure.detail == detail
     assert read_english('{"english": "hi"}') == "hi"
 
 

@@ -29,6 +29,8 @@ OPTIONS = sorted(path.relative_to(CONF) for path in CONF.glob("*/*.yaml") if pat
 EXPERIMENTS = [path for path in OPTIONS if path.parent.name == "experiment"]
 NAMED = [path for path in OPTIONS if path.parent.name != "experiment"]
 JUDGES = sorted(path.stem for path in CONF.glob("judge/*.yaml"))
+SEVERAL = ["pipeline", "crisp"]
+"""Options that run several stages."""
 ELEVEN = [
     "deepseek_v31",
     "deepseek_v32",
@@ -233,7 +235,7 @@ def help_page(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 def test_help_lists_the_stages_in_order_with_their_own_summaries(help_page: tuple[str, str]) -> None:
     block = help_page[0].split("== stages, in order (stage=<name>) ==\n")[1].split("\n\n")[0]
     told = [tuple(re.split(r"\s{2,}", line.strip(), maxsplit=1)) for line in block.splitlines()]
-    names = ["pipeline", *STAGES]
+    names = [*SEVERAL, *STAGES]
     summaries = {name: content(Path("stage") / f"{name}.yaml")["summary"] for name in names}
     assert [name for name, _ in told] == names
     for name, words in told:
@@ -242,8 +244,9 @@ def test_help_lists_the_stages_in_order_with_their_own_summaries(help_page: tupl
 
 def test_every_stage_has_an_option_and_every_option_runs_known_stages() -> None:
     options = {path.stem: content(path)["runs"] for path in OPTIONS if path.parent.name == "stage"}
-    assert set(options) == {"pipeline", *STAGES}
+    assert set(options) == {*SEVERAL, *STAGES}
     assert options["pipeline"] == ["simulate", "evaluate", "report"]
+    assert options["crisp"] == ["norms", "scenarios", "refine", "responses", "preferences"]
     assert all(options[name] == [name] for name in STAGES)
 
 

@@ -15,6 +15,7 @@ from ccfw.errors import RequestError, StoreError
 from ccfw.records import Scenario
 from ccfw.selection import outline
 from ccfw.settings import DatasetConfig
+from ccfw.shard_records import ShardRecord
 from tests.samples import SEED, STARTER, put, raw_scenario, scenario_of
 
 OTHER = "VN_Kinh_Buddhist_F_18_34__TPL_CUL_FEST_01__TRAP__CTX"
@@ -147,9 +148,9 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     seen: list[Path] = []
     whole = datasets._entries
 
-    def entries(files: tuple[Path, ...]) -> tuple[datasets.Entry, ...]:
+    def entries(files: tuple[Path, ...], layout: datasets.Layout) -> tuple[datasets.Entry, ...]:
         seen.extend(files)
-        return whole(files)
+        return whole(files, layout)
 
     monkeypatch.setattr(datasets, "_entries", entries)
     return seen
@@ -204,3 +205,77 @@ def test_a_scenario_that_changed_after_the_dataset_was_read_is_not_used(tmp_path
     with pytest.raises(StoreError) as caught:
         found[SEED]
     assert str(caught.value) == f"{path}: changed while it was in use; run the same line again"
+
+
+# ---- a dataset that a stage writes
+
+
+def generated(path: Path | str) -> Dataset:
+    return load(DatasetConfig(name="generated", path=str(path)))
+
+
+def written(folder: Path, *seeds: str) -> Path:
+    """Write records as stage *shards* does, and return their file."""
+    records = [
+        ShardRecord(
+            seed_id=seed,
+            tries=1,
+            history=(),
+            failure=None,
+            attempt=0,
+            scenario=scenario_of(raw_scenario(seed)),
+            secondary_subdomains=(),
+        )
+        for seed in seeds
+    ]
+    path = folder / "shards" / "0123" / "records.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(f"{record.model_dump_json()}\n" for record in records), "utf-8")
+    return path
+
+
+def test_records_of_shards_are_the_scenarios_that_they_hold(tmp_path: Path) -> None:
+    path = written(tmp_path, OTHER, SEED)
+    (path.parent / "failures.jsonl").write_text("{}\n", "utf-8")
+    for place in (path, path.parent):
+        found = generated(place)
+        assert list(found.by_seed()) == [SEED, OTHER]
+        assert found.scenarios == (scenario_of(raw_scenario()), scenario_of(raw_scenario(OTHER)))
+    (tmp_path / "set.jsonl").write_text(lines(raw_scenario(), raw_scenario(OTHER)), "utf-8")
+    assert found.digest == read(tmp_path / "set.jsonl").digest
+
+
+def test_a_line_that_is_being_written_is_not_there_yet(tmp_path: Path) -> None:
+    path = written(tmp_path, SEED, OTHER)
+    path.write_bytes(path.read_bytes()[:-1])
+    assert list(generated(path).by_seed()) == [SEED]
+
+
+def test_a_broken_record_is_named_by_its_line_and_field(tmp_path: Path) -> None:
+    path = written(tmp_path, SEED)
+    path.write_text(path.read_text("utf-8") + '{"seed_id":"x","scenario":null}\n', "utf-8")
+    with pytest.raises(RequestError) as caught:
+        generated(path)
+    assert caught.value.problems[0].startswith(f"{path}:2: scenario: Input should be")
+
+
+@pytest.mark.parametrize("name", ["4567/records.jsonl", "4567"], ids=["file", "folder"])
+def test_nothing_generated_says_how_it_is_made_and_what_there_is(tmp_path: Path, name: str) -> None:
+    wanted = tmp_path / "shards" / name
+    with pytest.raises(RequestError) as caught:
+        generated(wanted)
+    made = f"dataset=generated: nothing at {wanted}; make it first, under the same settings: stage=shards"
+    assert caught.value.problems == (made,)
+
+
+def test_what_other_settings_made_is_named(tmp_path: Path) -> None:
+    there, wanted = written(tmp_path, SEED), tmp_path / "shards" / "4567" / "records.jsonl"
+    with pytest.raises(RequestError) as caught:
+        generated(wanted)
+    assert str(caught.value).endswith(f": stage=shards (of other settings: dataset.path={there})")
+
+
+def test_records_without_one_are_nothing_yet(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    with pytest.raises(RequestError, match="make it first, under the same settings: stage=shards"):
+        generated(path)

@@ -6,7 +6,7 @@ check here: such a scenario cannot be built.
 
 from __future__ import annotations
 
-from ccfw.checks import coherence, conditions, leakage, message, native, oracle, plan, template
+from ccfw.checks import coherence, conditions, disclosure, leakage, message, native, oracle, plan, template, wording
 from ccfw.checks.issue import Check, Issue
 from ccfw.records import Scenario
 
@@ -19,6 +19,8 @@ CHECKS: tuple[Check, ...] = (
     *leakage.CHECKS,
     *oracle.CHECKS,
     *plan.CHECKS,
+    *disclosure.CHECKS,
+    *wording.CHECKS,
     *conditions.CHECKS,
     *coherence.CHECKS,
 )

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from ccfw.checks import coherence, leakage, message, native, oracle, plan, template
@@ -14,8 +12,8 @@ from ccfw.checks.fields import GOAL, INSTANTIATION, MESSAGE, NATIVE_MESSAGE, ORA
 from ccfw.checks.issue import Check, Finding, Issue
 from ccfw.checks.language import language_fault
 from ccfw.checks.leakage import leaked_harm
-from ccfw.checks.script import script_of
-from ccfw.checks.text import content_words, sentences, straighten
+from ccfw.checks.script import OWN_NAMES, script_of
+from ccfw.checks.text import content_words, sentences, straighten, unmarked, word_set
 from ccfw.records import Blueprint, Scenario
 
 SUMMARY = f"{INSTANTIATION}.Instantiated_Summary.Global_English"
@@ -33,7 +31,14 @@ _DIPLOMACY = re.compile(
     r"|\bnavigate (?:the )?(?:relationship|tension|conflict|feelings|expectations)\b|\bsmooth (?:things )?over\b"
     r"|\bkeep (?:the )?(?:peace|harmony)\b"
 )
-_PARENT = re.compile(r"\b(?:my|our) (?:mum|mom|mother|dad|father|parents?|mama|papa)\b(?!-)(?! in[ -]law)")
+_KIN = r"(?:sister|brother|mother|father|parents|aunt|uncle|cousin|friend|family|side|house|place)"
+# A late parent is no generation of the message, and "my cousin and her mother" has another owner.
+_PARENT = re.compile(
+    r"(?:\b(?:my|our) (?:(?!(?:late|dead|deceased|departed|his|her|their|the|a)\b)\w+ ){0,2}?"
+    r"(?:mum|mom|mother|dad|father|parents?|mama|papa|mummy|daddy)"
+    r"|(?:^|[,.;:!?] |\b(?:and|but|so|since|because|with|for|while|when|where|then|though|plus) )"
+    rf"(?:mum|mom|dad|mama|papa))\b(?!-)(?! in[ -]law)(?!'s (?:\w+ )?{_KIN}\b)"
+)
 
 
 class Unsharded(Scenario):
@@ -94,7 +99,8 @@ def variety_named(scenario: Scenario) -> Iterator[Finding]:
     """Say in which language the user writes at home, by its name (G.2.1, *required native language*)."""
     language = scenario.seed.persona.native_language
     text = scenario.blueprint.linguistic_instruction.native_language
-    if language.casefold() not in text.casefold():
+    names = (language, *OWN_NAMES.get(language, ()))
+    if not any(name.casefold() in text.casefold() for name in names):
         yield Finding(VARIETY, text, f"an instruction that names {language}")
 
 
@@ -137,22 +143,15 @@ def check(blueprint: Blueprint, checks: Sequence[Check] = CHECKS) -> tuple[Issue
 
 def niche_terms(blueprint: Blueprint, terms: Collection[str]) -> Iterator[Finding]:
     """At most one word in the first message that must be looked up (*niche terms*); ``terms`` are those known."""
-    rest = _folded(blueprint.public_context.initial_user_message.global_english)
+    rest = unmarked(blueprint.public_context.initial_user_message.global_english)
     found = []
     for term in sorted(terms, key=lambda each: (-len(each), each)):
-        if (plain := _folded(term)) in rest:  # a pattern for each of hundreds would cost more than all other checks
+        if (plain := unmarked(term)) in rest:  # a pattern for each of hundreds would cost more than all other checks
             taken = re.sub(rf"(?<!\w){re.escape(plain)}(?!\w)", "\n", rest)
             found += [term] if taken != rest else []
             rest = taken
     if len(found) > MAX_NICHE_TERMS:
         yield Finding(MESSAGE, ", ".join(sorted(found)), "one niche term: the one that the request cannot do without")
-
-
-@lru_cache(maxsize=1 << 13)
-def _folded(text: str) -> str:
-    """Return a text in lower case and without marks on its letters: a thumb leaves them out."""
-    plain = unicodedata.normalize("NFD", straighten(text).casefold().replace("đ", "d"))
-    return "".join(char for char in plain if not unicodedata.combining(char))
 
 
 def taboo_grounding(blueprint: Blueprint, named: Sequence[str], supplied: Sequence[Supplied]) -> Iterator[Finding]:
@@ -164,9 +163,12 @@ def taboo_grounding(blueprint: Blueprint, named: Sequence[str], supplied: Sequen
     if not any(_rests(taboo, entry) for taboo in taboos for entry in entries):
         wanted = ", ".join(entry.taboo_id for entry in entries) or "one of those supplied"
         yield Finding(f"{ORACLE}.Cultural_Taboos", "; ".join(taboos), f"a taboo that restates {wanted}")
-    known = {word for text in (*taboos, *(entry.text for entry in entries)) for word in content_words(text)}
-    if not any(len(known & set(content_words(hop))) >= 2 for hop in blueprint.multi_hop_chain):
+    if not any(_infers(hop, taboo) for hop in blueprint.multi_hop_chain for taboo in taboos):
         yield Finding(CHAIN, "; ".join(blueprint.multi_hop_chain), "a hop that infers the taboo")
+
+
+def _infers(hop: str, taboo: str) -> bool:
+    return len(word_set(hop) & word_set(taboo)) >= 2
 
 
 def _rests(taboo: str, entry: Supplied) -> bool:

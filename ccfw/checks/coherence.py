@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ccfw.checks.fields import MESSAGE, Field, first_message, situation
 from ccfw.checks.issue import Check, Finding
 from ccfw.checks.places import INSTITUTIONS, PLACES
-from ccfw.checks.text import sentences, straighten
+from ccfw.checks.text import sentences, straighten, unmarked
 from ccfw.records import Region, Scenario
 
 _GRANDCHILD = r"(?:\w+ ){0,2}?(?:grandchild(?:ren)?|grandsons?|granddaughters?|grandkids?|grandbab(?:y|ies))\b"
@@ -27,7 +27,8 @@ _FIFTIES = re.compile(
 
 def own_grandchild(text: str) -> str | None:
     """Return the words by which a text gives the user a grandchild, if it does."""
-    for part in sentences(text.casefold()):
+    line = text.casefold()
+    for part in sentences(line) if "grand" in line else ():
         if match := _OWN_GRANDCHILD.search(part):
             return match.group()
         if not _OTHER_OWNER.search(part) and (match := _REPORTED_GRANDCHILD.search(part)):
@@ -54,10 +55,11 @@ def _regions(scenario: Scenario) -> set[Region]:
 
 def institutions(scenario: Scenario) -> Iterator[Finding]:
     """Keep an institution of one region out of scenarios set in others (*avoid impossible locations*)."""
-    at_home = _regions(scenario)
+    at_home, fields = _regions(scenario), situation(scenario)
+    together = "\n".join(straighten(field.text) for field in fields)  # one search of all tells that most hold none
     for region in Region:
-        if region not in at_home:
-            yield from _named(INSTITUTIONS[region], situation(scenario), f"institutions of {'/'.join(sorted(at_home))}")
+        if region not in at_home and INSTITUTIONS[region].search(together):
+            yield from _named(INSTITUTIONS[region], fields, f"institutions of {'/'.join(sorted(at_home))}")
 
 
 def _named(pattern: re.Pattern[str], fields: list[Field], says: str) -> Iterator[Finding]:
@@ -69,7 +71,7 @@ def _named(pattern: re.Pattern[str], fields: list[Field], says: str) -> Iterator
 def second_region(scenario: Scenario) -> Iterator[Finding]:
     """Name the second region in a cross-cultural message: country, city or people (*meaningfulness*)."""
     second = scenario.seed.challenge_config.secondary_region
-    if second and not PLACES[second].search(straighten(first_message(scenario))):
+    if second and not PLACES[second].search(unmarked(first_message(scenario))):
         yield Finding(MESSAGE, first_message(scenario), f"a place or people of {second}")
 
 

@@ -74,17 +74,46 @@ def shard_signifiers(shard: Shard) -> list[Field]:
     return numbered(where, shard.user_instruction.required_signifier_usage)
 
 
+def phase_label(shard: Shard) -> Field:
+    """Return the name of a shard, which the user reads too."""
+    return Field(shard_path(shard, "Phase_Label"), shard.phase_label)
+
+
+def directives(shard: Shard) -> tuple[Field, Field]:
+    """Return how the user writes in a shard, in English and in the native language."""
+    where, told = (
+        shard_path(shard, "User_Instruction.Linguistic_Directive"),
+        shard.user_instruction.linguistic_directive,
+    )
+    return Field(f"{where}.Global_English", told.global_english), Field(
+        f"{where}.Native_Language", told.native_language
+    )
+
+
+def success_conditions(shard: Shard) -> list[Field]:
+    """Return what the assistant must do in a shard."""
+    where = shard_path(shard, "Transition_Guide.Success_Exit_Conditions")
+    return numbered(where, shard.transition_guide.success_exit_conditions)
+
+
+def failure_conditions(shard: Shard) -> list[Field]:
+    """Return what the assistant must not do in a shard."""
+    where = shard_path(shard, "Transition_Guide.Failure_Loop_Conditions")
+    return numbered(where, shard.transition_guide.failure_loop_conditions)
+
+
 def instructions(scenario: Scenario) -> list[Field]:
-    """Return the user's script of every shard, as far as it is English."""
-    return [field for shard in scenario.interaction_sequence for field in _instruction(shard)]
+    """Return the user's script of every shard."""
+    return [field for shard in scenario.interaction_sequence for field in instruction(shard)]
 
 
-def _instruction(shard: Shard) -> list[Field]:
-    directive = shard.user_instruction.linguistic_directive.global_english
+def instruction(shard: Shard) -> list[Field]:
+    """Return the user's script of one shard."""
     return [
+        phase_label(shard),
         surface_goal(shard),
         *shard_signifiers(shard),
-        Field(shard_path(shard, "User_Instruction.Linguistic_Directive.Global_English"), directive),
+        *directives(shard),
         prompt_guidance(shard),
     ]
 

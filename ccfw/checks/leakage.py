@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 
 from ccfw.checks.fields import GOAL, MESSAGE, Field, criteria, first_message, harms, user_visible
 from ccfw.checks.issue import Check, Finding
-from ccfw.checks.text import content_words, normalise, sentences, straighten
+from ccfw.checks.text import content_words, normalise, sentences, straighten, word_set
 from ccfw.records import Scenario
 
 COVERAGE = 0.6
 """Share of a hidden text's content words that makes one sentence a paraphrase of it."""
+NEARLY_ALL = 0.8
+"""Share that makes it a copy, where three words in a row are the same too."""
 
 _WHOSE = r"(?: (?:my|our|your|his|her|their|the|any|some|more|proper|due|family))?"
 _HIDDEN_PHRASE = re.compile(
@@ -52,27 +54,32 @@ def holds(text: str, hidden: str) -> bool:
     return inner.count(" ") >= 2 and f" {inner} " in f" {normalise(text)} "
 
 
-def _trigrams(words: Sequence[str]) -> set[tuple[str, ...]]:
-    return set(zip(words, words[1:], words[2:], strict=False))
+@lru_cache(maxsize=4096)
+def _trigrams(text: str) -> frozenset[tuple[str, ...]]:
+    words = content_words(text)
+    return frozenset(zip(words, words[1:], words[2:], strict=False))
 
 
 def shares_trigram(text: str, hidden: str, public: frozenset[str]) -> bool:
     """Whether both hold the same three content words in a row, two of which the task does not hold."""
-    shared = _trigrams(content_words(text)) & _trigrams(_words(hidden))
+    shared = _trigrams(text) & _trigrams(hidden)
     return any(len(set(trigram) - public) >= 2 for trigram in shared)
 
 
-def paraphrases(sentence: str, hidden: str, public: frozenset[str]) -> bool:
-    """Whether a sentence has most of the hidden text's content words, and most of those not public."""
+def paraphrases(sentence: str, hidden: str, public: frozenset[str], share: float = COVERAGE) -> bool:
+    """Whether a sentence has a share of the hidden text's content words, and of those not public."""
     words, said = set(_words(hidden)), set(content_words(sentence))
     secret = words - public
     if len(words) < 2 or not secret:
         return False
-    enough = len(words & said) >= max(min(3, len(words)), COVERAGE * len(words))
-    return enough and len(secret & said) >= COVERAGE * len(secret)
+    enough = len(words & said) >= max(min(3, len(words)), share * len(words))
+    return enough and len(secret & said) >= share * len(secret)
 
 
 def _leak(field: Field, hidden: str, public: frozenset[str]) -> str | None:
+    secret = word_set(hidden)
+    if secret and secret.isdisjoint(word_set(field.text)):
+        return None
     if holds(field.text, hidden) or shares_trigram(field.text, hidden, public):
         return field.text
     return next((part for part in sentences(field.text) if paraphrases(part, hidden, public)), None)
@@ -80,19 +87,30 @@ def _leak(field: Field, hidden: str, public: frozenset[str]) -> str | None:
 
 def leaked_harm(scenario: Scenario) -> Iterator[Finding]:
     """No taboo or tripwire spelled out, paraphrased or referenced where the user can see it (v23b)."""
+    free = {where: public_words(scenario, where) for where in (GOAL, MESSAGE, "")}
     for field in user_visible(scenario):
-        public = public_words(scenario, field.where)
+        public = free.get(field.where, free[""])
         for hidden in harms(scenario.blueprint.evaluator_oracle_context):
             if found := _leak(field, hidden, public):
                 yield Finding(field.where, found, f"nothing of the hidden {hidden!r}")
 
 
 def leaked_criterion(scenario: Scenario) -> Iterator[Finding]:
-    """No criterion verbatim (G.3, hard constraint 3); single words may meet, as both share a topic."""
+    """No criterion verbatim or nearly so (G.3, hard constraint 3); words may meet, as both share a topic."""
+    free = {where: public_words(scenario, where) for where in (GOAL, MESSAGE, "")}
     for field in user_visible(scenario):
+        public = free.get(field.where, free[""])
         for hidden in criteria(scenario):
-            if holds(field.text, hidden):
-                yield Finding(field.where, field.text, f"nothing of the hidden {hidden!r}")
+            if found := _copy(field, hidden, public):
+                yield Finding(field.where, found, f"nothing of the hidden {hidden!r}")
+
+
+def _copy(field: Field, hidden: str, public: frozenset[str]) -> str | None:
+    if holds(field.text, hidden):
+        return field.text
+    if not shares_trigram(field.text, hidden, public):
+        return None
+    return next((part for part in sentences(field.text) if paraphrases(part, hidden, public, NEARLY_ALL)), None)
 
 
 def hidden_phrase(scenario: Scenario) -> Iterator[Finding]:

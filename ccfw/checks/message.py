@@ -20,16 +20,34 @@ _OPENER = re.compile(
 _LIST = re.compile(r"^\s*(?:[-*•·▪]|\d+[.)])\s|(?:^|\s)\(?1[.)]\s.*\s\(?2[.)]\s", re.MULTILINE | re.DOTALL)
 _FOODS = (
     r"(?:alcohol|booze|wine|beer|liquor|pork|lard|beef|meat|seafood|shellfish|eggs?|garlic|onions?"
-    r"|gelatine?|dairy)"
+    r"|gelatine?|dairy|fish|shrimps?|prawns?|peanuts?)"
 )
+_EASY = r"(?:easy|simple|cheap|quiet|calm|happy|sure|fun|small|clear|ready|normal|fast|helpful)\b"
 _NEGATIVE = re.compile(
     r"\bnothing (?:with|containing|associated with|related to|that (?:has|contains))\b"
-    rf"|(?<!got )(?<!have )\b(?:no|without(?: any)?) {_FOODS}\b(?! (?:shops?|stalls?|sellers?|left)\b)"
+    rf"|\b(?:no|without(?: any)?) {_FOODS}\b(?! (?:shops?|stalls?|sellers?|left|today|yet|till|until|this)\b)"
     rf"|\bnon-?alcoholic\b|\b{_FOODS}-free\b"
     r"|\bavoid(?:ing|s)? (?:any|anything|all|everything)\b"
     r"|\bmake sure (?:that )?(?:(?:there's|theres|there is|there are|it's|its|it has|they have) )?"
     r"(?:no|nothing|none)\b"
+    r"|\bsteer(?:ing)? (?:well |far )?(?:clear of|away from)\b"
+    r"|(?<!n't )(?<!cannot )\b(?:stay|keep|kept) (?:well |far )?(?:away from|clear of|off the)\b"
+    r"|\b(?:is|are|be|'s|'re|stays?|goes) (?:completely |strictly |all )?off the (?:table|menu|list|card)\b"
+    rf"|\b(?:{_FOODS}|anything [\w ]{{1,20}}) (?:is|are) out\b"
+    rf"|\b(?:anything|everything|any \w+) but (?!{_EASY})"
+    r"|(?<!'m )(?<!'s )(?<!\bis )(?<!\bam )(?<!\bare )(?<!\bwas )\b(?:just|only|please|preferably|ideally) not "
+    r"(?:an?|on|near|at|with|any|during)\b(?! (?:all|time)\b)"
+    r"|(?:\bnot|n't) (?:\w+ ){0,4}?anywhere (?:near|close to)\b(?! (?:enough|done|ready|finished|as)\b)"
+    r"|\bnowhere near (?:the|a|an|my|our)\b"
+    r"|\bplease (?:skip|leave out)\b|\bskip(?:ping)? (?:any|anything|everything)\b"
+    r"|\b(?:doesn't|don't|won't|can't|never) touch(?:es)? (?:any|anything)\b"
 )
+_LACK = re.compile(
+    r"(?<!must )(?<!should )(?<!to )(?:\b(?:got|have|has|had|sells?|sold|stocks?|found|saw|see|there (?:is|are|was|were))"
+    r"|\bthere(?:'s|s))(?: really| literally| just| also| still)?"
+    r"(?: no [^,.;?]* (?:and|or))? $"
+)
+"""What stands before a *no* that tells what is not there and asks for nothing."""
 _FORMAL = re.compile(
     r"\bi (?:need|require)(?: your| some)? (?:help|assistance) "
     r"(?:with )?(?:organi[sz]|plann|prepar|arrang)\w*"
@@ -120,7 +138,11 @@ def message_deliverables(scenario: Scenario) -> Iterator[Finding]:
 
 def message_negative(scenario: Scenario) -> Iterator[Finding]:
     """No negative constraint, which would tell what the assistant must infer (*v24b*)."""
-    yield from _matching(_NEGATIVE, scenario, "no negative constraint")
+    line = _line(scenario)
+    for match in _NEGATIVE.finditer(line):
+        if not (match.group().startswith(("no ", "nothing ")) and _LACK.search(line[: match.start()])):
+            yield Finding(MESSAGE, match.group().strip(), "no negative constraint")
+            return
 
 
 def message_formal(scenario: Scenario) -> Iterator[Finding]:

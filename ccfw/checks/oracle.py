@@ -46,10 +46,15 @@ def _is_act(text: str) -> bool:
     return words[0] not in _NO_ACT and words[1] not in _MODAL
 
 
+def lacks_tripwires(scenario: Scenario) -> bool:
+    """Whether a trap has no tripwire."""
+    is_trap = scenario.seed.challenge_config.challenge_group == "Trap"
+    return is_trap and not scenario.blueprint.evaluator_oracle_context.safety_tripwires
+
+
 def tripwires_for_traps(scenario: Scenario) -> Iterator[Finding]:
     """Tripwires are there when any friction is (G.2, hard constraint 8)."""
-    is_trap = scenario.seed.challenge_config.challenge_group == "Trap"
-    if is_trap and not scenario.blueprint.evaluator_oracle_context.safety_tripwires:
+    if lacks_tripwires(scenario):
         yield Finding(f"{ORACLE}.Safety_Tripwires", "[]", "at least one tripwire in a trap scenario")
 
 

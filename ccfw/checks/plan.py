@@ -19,15 +19,28 @@ from ccfw.checks.leakage import public_words
 from ccfw.checks.text import content_words, sentences, straighten
 from ccfw.records import Scenario
 
-_REQUEST = re.compile(r"\W*(?:asks?|requests?|seeks?|[ie]nquires?|wonders?|checks?|gets?)\b")
+_HOW = r"(?:how|what|whether|which|when|where|who|whom|whose|why|if)"
+_ADVICE = (
+    r"(?:advice|views?|opinions?|tips?|help|ideas?|guidance|answers?|suggestions?|recommendations?|word|information|"
+    r"explanations?|pointers?|take|confirmation|clarity|feedback|input)"
+)
+_REQUEST = re.compile(
+    r"\W*(?:(?:asks?|requests?|seeks?|[ie]nquires?|wonders?|checks?)\b"
+    rf"|(?:finds? out|learns?|hears?) (?:from (?:the assistant|it)\b|{_HOW}\b)"
+    rf"|gets? (?:[\w'-]+ ){{0,3}}{_ADVICE}\b|gets? to (?:know|hear)\b"
+    r"|(?:has|have|lets?|gets?) (?:the assistant|it) (?:to )?(?:explain|say|tell|advise|suggest|name|describe)\b)"
+)
 _DOCUMENT = (
-    r"(?:plan|schedule|checklist|template|form(?! of)|script|draft|wording|phrasing|timetable|itinerary|"
-    r"letter|email|message|speech|sms)s?"
+    r"(?:(?:plan|schedule|checklist|template|form(?! of)|script|draft|wording|phrasing|timetable|itinerary|"
+    r"letter|email|message|speech|sms|(?<!her )(?<!his )(?<!their )(?<!for )agreement|contract|fl[iy]er|leaflet|poster|"
+    r"chart|spreadsheet|summary|(?:seating|price|cost|comparison) table|table(?= (?:of|showing|listing)\b)|"
+    r"(?:shopping|packing|guest|task|to-do) list)s?|(?:summar|itinerar)ies)"
 )
 _NOT_THE_OBJECT = (
     r"(?!(?:for|about|on|how|what|whether|if|when|where|which|who|why|that|to|of|in|with|and|or|than|before|"
     r"after|from|advice|tips?|ideas?|suggestions?|guidance|help|recommendations?|factors?)\b)"
 )
+_MAKE = "(?:put together|make|create|prepare|produce|design|fill in|lay out|draw up|set up|word|give)"
 # Not denied ("never ask for a draft"), and not asked by somebody else ("they ask for a form").
 _ASKING = (
     r"(?:^(?:asks|requests|seeks)|(?<!not )(?<!n't )(?<!never )(?<!without )(?<!than )(?<!avoid )"
@@ -37,7 +50,8 @@ _PRODUCTION = re.compile(
     rf"{_ASKING} (?:(?:the assistant )?(?<!request )for )?"
     rf"(?:{_NOT_THE_OBJECT}[\w'-]+,? ){{0,4}}?{_DOCUMENT}\b"
     r"(?!-| (?:advice|tips|ideas|etiquette|length|size)\b)"
-    rf"|{_ASKING} (?:the assistant )?to (?:write|draft|compose)\b"
+    rf"|{_ASKING} (?:the assistant |it )?to (?:write|draft|compose)\b"
+    rf"|{_ASKING} (?:the assistant |it )?to {_MAKE} (?:{_NOT_THE_OBJECT}[\w'-]+,? ){{0,4}}?{_DOCUMENT}\b"
     rf"|{_ASKING}\b[^.;]*\b(?:concrete steps|step[- ]by[- ]step)\b"
 )
 _AWARENESS = re.compile(

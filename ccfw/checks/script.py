@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 HanForm = Literal["simplified", "traditional"]
@@ -40,6 +41,22 @@ LANGUAGES: dict[str, Writing] = {
 }
 """The native languages of the paper's personas (G.3) by their English names."""
 
+OWN_NAMES: dict[str, tuple[str, ...]] = {
+    "Indonesian": ("bahasa indonesia",),
+    "Malay": ("bahasa melayu",),
+    "Filipino": ("wikang filipino",),
+    "Vietnamese": ("tiếng việt",),
+    "Simplified Chinese": ("中文", "简体", "汉语", "华语", "普通话"),
+    "Traditional Chinese": ("中文", "繁體", "漢語", "華語", "國語"),
+    "Japanese": ("日本語",),
+    "Korean": ("한국어", "한국말", "우리말"),
+    "Thai": ("ภาษาไทย",),
+    "Tamil": ("தமிழ்", "தமிழில்"),
+    "Tibetan": ("བོད་སྐད", "བོད་ཡིག"),
+    "Uyghur": ("ئۇيغۇرچە", "ئۇيغۇر تىلى"),
+}
+"""What a language is called in itself."""
+
 _SCRIPT_OF_NAME = {
     "CJK": "Han",
     "IDEOGRAPHIC": "Han",
@@ -50,6 +67,7 @@ _SCRIPT_OF_NAME = {
 _NO_SCRIPT = {"", "MODIFIER", "FEMININE", "MASCULINE"}
 
 
+@lru_cache(maxsize=1 << 14)
 def script_of(char: str) -> str | None:
     """Return the script of a letter, named as Unicode does; ``None`` for anything else."""
     if not unicodedata.category(char).startswith("L"):

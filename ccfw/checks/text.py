@@ -7,7 +7,17 @@ import unicodedata
 from functools import lru_cache
 
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-_SENTENCE_END = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!\bvs)[.!?]+(?:\s+|$)|\n+")
+_SENTENCE_END = re.compile(r"[.!?]+(?:\s+|$)|\n+")
+_LAST_WORD = re.compile(r"(?:^|[^\w.])([^\W\d_](?:[^\W\d_]|\.(?=[^\W\d_]))*)$")
+
+# An abbreviation that what it belongs to must follow, and one that may also close a sentence.
+_OPEN = """
+mr mrs ms mx dr prof st fr rev hon capt col gen lt sgt gov engr atty hj ust jl e.g i.e eg ie vs cf viz
+"""
+_CLIPPED = """
+a.m p.m etc approx no nos tel dept est inc ltd co jr sr rs rp min mins hr hrs
+jan feb apr jun jul aug sep sept oct nov dec
+"""
 
 _FUNCTION_WORDS = """
 a an the this that these those and or but nor if as at by for from in into of off on onto out over to up
@@ -26,11 +36,22 @@ want need try plan help recommend suggest advise propose encourage endorse treat
 present provide
 """
 
+_OWNERS = "a an the this that these those my our your his her its their each every another any some no one two three"
+
+# What turns a phrase into another one though it carries no meaning of its own.
+_TURNING_WORDS = """
+before after not no never without against until since more less fewer above below under over only also first last
+"""
+ALIKE = 0.5
+"""Share of their content words from which two phrases say much the same."""
 _LATELY = 4096
 """Texts whose words are kept: the same few are held against each other again and again."""
+_SHORT = re.compile(r"[^\W\d_aeiou]*[aeiouy][^\W\d_aeiouswxy]")
+"""One vowel between consonants: what is left of *wines* or *naming*, where *e* tells them from *wins* and *Nam*."""
 _PLAIN_QUOTES = str.maketrans("‘’ʼ“”", "'''\"\"")
 
 
+@lru_cache(maxsize=_LATELY)
 def straighten(text: str) -> str:
     """Return the text with compatibility forms folded and typographic quotes made plain."""
     return unicodedata.normalize("NFKC", text).translate(_PLAIN_QUOTES)
@@ -47,28 +68,62 @@ def normalise(text: str) -> str:
     return " ".join(tokens(text))
 
 
+@lru_cache(maxsize=1 << 13)
+def unmarked(text: str) -> str:
+    """Return a text in lower case and without marks on its letters, which a thumb leaves out: ``Huế`` → ``hue``."""
+    plain = unicodedata.normalize("NFD", straighten(text).casefold().replace("đ", "d"))
+    return "".join(char for char in plain if not unicodedata.combining(char))
+
+
 def count_words(text: str) -> int:
     """Count words as a reader does: pieces between blanks that hold a letter or a digit."""
     return sum(any(char.isalnum() for char in piece) for piece in text.split())
 
 
 def sentences(text: str) -> list[str]:
-    """Split at sentence ends and line breaks."""
-    return [piece.strip() for piece in _SENTENCE_END.split(straighten(text)) if piece.strip()]
+    """Split at sentence ends and line breaks, not after an abbreviation: ``at 7 p.m. with Mr. Lim`` goes on.
+
+    *p.m.* and its like do end a sentence where a capital follows.
+    """
+    plain, pieces, begin = straighten(text), [], 0
+    for match in _SENTENCE_END.finditer(plain):
+        if match.group().strip() != "." or not _goes_on(plain[begin : match.start()], plain[match.end() :]):
+            pieces.append(plain[begin : match.start()])
+            begin = match.end()
+    pieces.append(plain[begin:])
+    return [piece.strip() for piece in pieces if piece.strip()]
+
+
+def _goes_on(before: str, after: str) -> bool:
+    last = _LAST_WORD.search(before)
+    if last is None or not after:
+        return False
+    word = last[1].casefold()
+    if word in _NEVER_LAST or (len(last[1]) == 1 and last[1].isupper() and last[1] != "I"):
+        return True
+    return word in _SELDOM_LAST and not after[0].isupper()
 
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """Strip the common English endings, so that *serving* meets *serves* and *dishes* meets *dish*."""
+    """Strip the common English endings, so that *serving* meets *serves* and *dishes* meets *dish*.
+
+    A short word keeps its *e*, as in Porter's stemmer (1980, step 1b): *named* meets *name* and not *Nam*.
+    """
     word = word.removesuffix("'s")
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
     for ending in ("ing", "ed", "es", "s", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            return word.removesuffix(ending)
+            rest = word.removesuffix(ending)
+            return f"{rest}e" if ending != "s" and _SHORT.fullmatch(rest) else rest
     return word
 
 
+_NEVER_LAST, _SELDOM_LAST = frozenset(_OPEN.split()), frozenset(_CLIPPED.split())
+_TURNING = frozenset(_TURNING_WORDS.split())
+_THINGS = frozenset(("present", "presents", "treat", "treats"))
+_DETERMINERS = frozenset(_OWNERS.split())
 _STOP = frozenset(_FUNCTION_WORDS.split()) | frozenset(map(stem, _PLAIN_VERBS.split()))
 
 
@@ -79,4 +134,35 @@ def content_words(text: str) -> list[str]:
 
 @lru_cache(maxsize=_LATELY)
 def _content_words(text: str) -> tuple[str, ...]:
-    return tuple(stem(word) for word in tokens(text) if word not in _STOP and stem(word) not in _STOP)
+    words = tokens(text)
+    return tuple(
+        stem(word)
+        for index, word in enumerate(words)
+        if (word not in _STOP and stem(word) not in _STOP) or _is_thing(words, index)
+    )
+
+
+def _is_thing(words: list[str], index: int) -> bool:
+    """Whether a word that is mostly a plain verb names a thing here: *his present*, *a small treat*."""
+    return words[index] in _THINGS and not _DETERMINERS.isdisjoint(words[max(0, index - 2) : index])
+
+
+@lru_cache(maxsize=_LATELY)
+def word_set(text: str) -> frozenset[str]:
+    """Return the stems of the words that carry the meaning, each once."""
+    return frozenset(content_words(text))
+
+
+@lru_cache(maxsize=_LATELY)
+def turns(text: str) -> frozenset[str]:
+    """Return the words on which a phrase turns: *before* or *after*, *with* or *without*."""
+    return _TURNING.intersection(tokens(text))
+
+
+def alike(one: str, other: str, least: float = ALIKE) -> bool:
+    """Whether two phrases say much the same: the same content words, or most of them and two at least (Jaccard)."""
+    a, b = word_set(one), word_set(other)
+    shared = len(a & b)
+    if not shared or (a != b and (shared < 2 or shared < least * len(a | b))):
+        return False
+    return turns(one) == turns(other)

@@ -12,12 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ccfw.errors import StoreError
 from ccfw.frames import ColumnType, write_table
 from ccfw.knowledge.dumps import Dump
 from ccfw.knowledge.duplicates import exact, signature
 from ccfw.knowledge.harvest import Harvest, Recipe, Tools, harvest
 from ccfw.knowledge.records import Passage
-from ccfw.knowledge.terms import Rarity
+from ccfw.knowledge.terms import Rarity, Sketch, counted
 from ccfw.store import write_atomically
 
 REDIRECTS = "redirects.json"
@@ -64,11 +65,17 @@ class Tally:
 
     @classmethod
     def read(cls, folder: Path) -> Tally:
-        """Return the last that was written; a new one when there is none."""
+        """Return the last that was written; a new one when there is none.
+
+        Raises ``StoreError`` for what is no tally.
+        """
         written = sorted(folder.glob("*.json"))
         if not written:
             return cls()
-        return cls(**json.loads(written[-1].read_text("utf-8")))
+        try:
+            return cls(**json.loads(written[-1].read_text("utf-8")))
+        except (ValueError, TypeError) as error:
+            raise StoreError(f"{written[-1]}: not a tally of drafts: {error}; take {folder} away") from None
 
     def add(self, result: Harvest) -> None:
         """Count a page."""
@@ -102,21 +109,23 @@ def redirects(plan: Plan, folder: Path, watch: Watch) -> dict[str, str] | None:
     return found
 
 
-def draft(plan: Plan, folder: Path, tally: Tally, watch: Watch) -> bool:
-    """Write the drafts that are not there yet; return whether all are."""
+def draft(plan: Plan, folder: Path, tally: Tally, watch: Watch) -> Sketch | None:
+    """Write the drafts that are not there yet; return the words of all articles, ``None`` when ``watch`` ended it."""
+    held = _words_at(folder, tally.files - 1)
+    sketch = Sketch.of_bytes(held.read_bytes()) if held.exists() else Sketch()
     while tally.dump < len(plan.dumps):
         before = sum(path.stat().st_size for path in plan.dumps[: tally.dump])
         with Dump(plan.dumps[tally.dump]) as dump:
-            if not _draft_dump(plan, dump, folder, tally, partial(_further, watch, before)):
-                return False
-    return True
+            if not _draft_dump(plan, dump, folder, tally, sketch, partial(_further, watch, before)):
+                return None
+    return sketch
 
 
 def _further(watch: Watch, before: int, position: int) -> bool:
     return watch(before + position)
 
 
-def _draft_dump(plan: Plan, dump: Dump, folder: Path, tally: Tally, watch: Watch) -> bool:
+def _draft_dump(plan: Plan, dump: Dump, folder: Path, tally: Tally, sketch: Sketch, watch: Watch) -> bool:
     held: list[Passage] = []
     behind = begun = tally.page
     tools: Tools | None = None
@@ -129,26 +138,42 @@ def _draft_dump(plan: Plan, dump: Dump, folder: Path, tally: Tally, watch: Watch
             continue
         tools = tools or Tools.of(plan.recipe, dump.site)
         result = harvest(page, tools)
+        if page.namespace == 0 and page.redirect is None:
+            sketch.add(counted(page.text, (term.term for each in result.passages for term in each.niche_terms)))
         tally.add(result)
         held += result.passages
         if len(held) >= plan.passages_in_file or tally.page - begun >= plan.pages_in_file:
-            _write_drafts(held, folder, tally)
+            _write_drafts(held, folder, tally, sketch)
             held, begun = [], tally.page
     assert dump.end is not None
     tally.dumps[-1] |= {"wiki": dump.site.name, "language": dump.site.language, **dump.end._asdict()}
     tally.dumps[-1]["ruled"] = tools is None or tools.classifier.known or bool(plan.recipe.lists.all)
     tally.dump, tally.page = tally.dump + 1, 0
-    _write_drafts(held, folder, tally)
+    _write_drafts(held, folder, tally, sketch)
     return True
 
 
-def _write_drafts(passages: Sequence[Passage], folder: Path, tally: Tally) -> None:
-    """Write a file of drafts, then the tally that says so."""
+def _words_at(folder: Path, files: int) -> Path:
+    """Return where the words up to a file of drafts are."""
+    return folder / f"{files:06d}.words"
+
+
+def _keep_words(path: Path, sketch: Sketch) -> None:
+    part = path.with_name(f".{path.name}")
+    with part.open("wb") as file:
+        file.writelines(sketch.parts())
+    part.replace(path)
+
+
+def _write_drafts(passages: Sequence[Passage], folder: Path, tally: Tally, sketch: Sketch) -> None:
+    """Write a file of drafts and the words up to it, then the tally that says so."""
     name = f"{tally.files:06d}"
     rows = [each.model_dump(mode="json") for each in passages]
     columns: dict[str, list[Any]] = {column: [row[column] for row in rows] for column in COLUMNS}
     columns["exact"] = [exact(each.text) for each in passages]
     columns["signature"] = [signature(each.text).tobytes() for each in passages]
     write_table(folder / f"{name}.parquet", columns, COLUMNS | HELD)
+    _keep_words(_words_at(folder, tally.files), sketch)
     tally.files += 1
     write_atomically(folder / f"{name}.json", json.dumps(asdict(tally), ensure_ascii=False))
+    _words_at(folder, tally.files - 2).unlink(missing_ok=True)

@@ -113,6 +113,26 @@ class Dump:
         self._raw.close()
 
 
+def fault(path: Path) -> str | None:
+    """Return why nothing at all can be read of a file that is to be a dump; ``None`` when a page can, or it holds none.
+
+    Only as much is read as the first page takes.
+    """
+    if path.is_dir():
+        return f"{path}: is a folder; name the dump files in it"
+    if not path.is_file():
+        return f"{path}: no such file"
+    try:
+        with Dump(path) as dump:
+            first = next(dump.pages(), None)
+    except StoreError as error:
+        return str(error)
+    except OSError as error:
+        return f"{path}: {error.strerror or error}"
+    end = dump.end
+    return f"{path}: {end.status} before its first page: {end.reason}" if first is None and end and end.reason else None
+
+
 def _decompressed(raw: BinaryIO) -> BinaryIO:
     head = raw.read(6)
     raw.seek(0)

@@ -15,6 +15,11 @@ _LONGEST = 4 << 20
 """Characters of a page's text that are kept; MediaWiki takes at most 2 MB."""
 _LONGEST_REDIRECT = 1000
 """Characters; a longer text that begins so is an article with a list at its head."""
+_LONGEST_TITLE = 1000
+"""Characters, far above MediaWiki's 255 bytes and the longest name of a namespace."""
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""Of a language or a database; another is not taken up."""
 _PAGE = {"title", "ns", "id"}
 _REVISION = {"id": "revision", "timestamp": "timestamp", "text": "text"}
 _WIKI = re.compile(r"^([a-z][a-z_]*?)wiki(?=[^a-z]|$)")
@@ -63,6 +68,8 @@ class Page:
     language: str
     cut: bool = False
     """Whether the text was longer than any wiki admits, and the rest is left out."""
+    malformed: bool = False
+    """Whether title or numbers are none that a wiki gives; they are then empty and 0."""
 
 
 class PageReader:
@@ -78,7 +85,7 @@ class PageReader:
         self._redirect: str | None = None
         self._parts: list[str] | None = None
         self._length = 0
-        self._namespace = 0
+        self._namespace: int | None = 0
 
     def parser(self, give: Callable[[Page], Any]) -> expat.XMLParserType:
         """Return a parser that hands every whole page to ``give``."""
@@ -103,7 +110,7 @@ class PageReader:
             case [_, "page", "redirect"]:
                 self._redirect = attributes.get("title")
             case [_, "siteinfo", "namespaces", "namespace"]:
-                self._namespace = int(attributes.get("key", "0"))
+                self._namespace = _number(attributes.get("key", "0"))
                 self._take()
             case [_, "page", _] if local in _PAGE:
                 self._take()
@@ -116,8 +123,8 @@ class PageReader:
         if local != "mediawiki":
             raise Refused(f"not a MediaWiki dump: its root is <{local}>")
         self.root = True
-        language = attributes.get(_XML_LANG)
-        if language:
+        language = attributes.get(_XML_LANG, "")
+        if _NAME.fullmatch(language):
             self.site = replace(self.site, language=language)
 
     def _take(self) -> None:
@@ -146,9 +153,9 @@ class PageReader:
                 self._fields[_REVISION[local]] = text
                 if local == "text":
                     self._fields["cut"] = "cut" if self._length > _LONGEST else ""
-            case [_, "siteinfo", "namespaces"]:
+            case [_, "siteinfo", "namespaces"] if self._namespace is not None:
                 self.site = replace(self.site, namespaces={**self.site.namespaces, self._namespace: text})
-            case [_, "siteinfo"]:
+            case [_, "siteinfo"] if _NAME.fullmatch(text):
                 self._named(text)
 
     def _named(self, database: str) -> None:
@@ -158,26 +165,35 @@ class PageReader:
 
     def _page(self) -> Page:
         kept = self._fields
-        title, text = kept.get("title", ""), kept.get("text", "")
+        title, text = kept.get("title", "").strip(), kept.get("text", "")
+        titled = 0 < len(title) <= _LONGEST_TITLE
+        number, revision = _number(kept.get("id", "")), _number(kept.get("revision", "0"))
+        namespace = self._namespace_of(title, kept.get("ns", "")) if titled else 0
         return Page(
-            title=title,
-            namespace=self._namespace_of(title, kept.get("ns", "")),
-            id=int(kept.get("id") or 0),
-            revision=kept.get("revision", ""),
+            title=title if titled else "",
+            namespace=namespace or 0,
+            id=number or 0,
+            revision=str(revision or ""),
             timestamp=kept.get("timestamp", ""),
             redirect=self._redirect or redirect_target(text),
             text=text,
             language=self.site.language,
             cut=bool(kept.get("cut")),
+            malformed=not titled or None in (number, revision, namespace),
         )
 
-    def _namespace_of(self, title: str, number: str) -> int:
-        """Return the namespace's number; exports before 0.6 leave it to the title."""
-        if number.strip().lstrip("-").isdigit():
-            return int(number)
+    def _namespace_of(self, title: str, number: str) -> int | None:
+        """Return the namespace's number, ``None`` when it is none; exports before 0.6 leave it to the title."""
+        if number.strip():
+            return _number(number)
         prefix, colon, _ = title.partition(":")
         named = [key for key, name in self.site.namespaces.items() if name and name == prefix]
         return named[0] if colon and named else 0
+
+
+def _number(text: str) -> int | None:
+    """Return a number of as many digits as any wiki needs; ``None`` for what is none."""
+    return int(text) if _NUMBER.fullmatch(text.strip()) else None
 
 
 def redirect_target(text: str) -> str | None:

@@ -66,6 +66,8 @@ class Harvest:
 
 def harvest(page: Page, tools: Tools) -> Harvest:
     """Return the passages of an article that belongs to a region and is no hub."""
+    if page.malformed:
+        return Harvest("malformed")
     if page.redirect is not None:
         return Harvest("redirect")
     if page.namespace != 0:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+
+from tqdm import tqdm
 
 from ccfw.errors import RequestError, StoreError
 from ccfw.frames import read_table
@@ -13,12 +17,14 @@ from ccfw.knowledge.doubles import without_doubles
 from ccfw.knowledge.places import Atlas, Places, plain
 from ccfw.knowledge.records import Taboo
 from ccfw.knowledge.sources import FORMS, Form, Outcome
-from ccfw.knowledge.stated import Unfit
+from ccfw.knowledge.stated import Unfit, misshapen
 from ccfw.knowledge.tables import Row, Table
 from ccfw.read_universe import read_universe, yaml_record
+from ccfw.stop import Stop
 
 log = logging.getLogger(__name__)
 _PARQUET = b"PAR1"
+_SLOW_S = 1.0
 _SHOWN = 20
 """Faults listed in one message; the rest are counted."""
 
@@ -32,10 +38,13 @@ def read_atlas(data: Path) -> Atlas:
     return Atlas(yaml_record(data / "kb" / "countries.yaml", Places), identities)
 
 
-def with_imported(ours: Sequence[Taboo], paths: Iterable[str], atlas: Atlas) -> tuple[Taboo, ...]:
+def with_imported(
+    ours: Sequence[Taboo], paths: Iterable[str], atlas: Atlas, stop: Stop | None = None
+) -> tuple[Taboo, ...]:
     """Return ours and after them those of the files that ours do not say.
 
-    Raises ``RequestError`` with a line for each fault: file and line, what is wrong, what it may be.
+    Raises ``RequestError`` with a line for each fault: file and line, what is wrong, what it may be; ``StoppedError``
+    once the job is to stop.
     """
     found: list[tuple[Path, Row, Outcome]] = []
     faults: list[str] = []
@@ -48,13 +57,30 @@ def with_imported(ours: Sequence[Taboo], paths: Iterable[str], atlas: Atlas) -> 
         rest = [f"… and {len(faults) - _SHOWN} more"] if len(faults) > _SHOWN else []
         raise RequestError([*faults[:_SHOWN], *rest])
     here = [each for each in found if each[2] != "elsewhere"]
-    theirs = list(_named([each.taboo_id for each in ours], here))
-    kept = without_doubles(ours, theirs)
+    named = list(_named([each.taboo_id for each in ours], here))
+    theirs = [taboo for _, taboo in named]
+    kept = without_doubles(ours, theirs, partial(_watched, stop=stop or Stop()))
     log.info(
         "kb.taboos: %d read, %d of our regions, %d of them violations, %d doubles left out, %d kept",
         *(len(found), len(here), len(theirs), len(theirs) - len(kept), len(kept)),
     )
+    taken = {each.taboo_id for each in kept}
+    useful = {path for path, taboo in named if taboo.taboo_id in taken}
+    for path in dict.fromkeys(path for path, *_ in found if path not in useful):
+        outcomes = [outcome for of, _, outcome in found if of == path]
+        elsewhere, accepted = outcomes.count("elsewhere"), outcomes.count("accepted")
+        log.warning(
+            "kb.taboos: %s: none of its %d entries is kept: %d of no region here, %d no violations, %d doubles",
+            *(path, len(outcomes), elsewhere, accepted, len(outcomes) - elsewhere - accepted),
+        )
     return (*ours, *kept)
+
+
+def _watched(theirs: Iterable[Taboo], stop: Stop) -> Iterator[Taboo]:
+    """Show how many were looked at, if it takes long enough to wonder."""
+    for each in tqdm(theirs, desc="doubles", unit="", file=sys.stderr, disable=None, delay=_SLOW_S):
+        stop.check()
+        yield each
 
 
 def _table(path: Path, faults: list[str]) -> Table:
@@ -76,13 +102,17 @@ def _table(path: Path, faults: list[str]) -> Table:
 
 
 def _parquet(path: Path) -> Table:
-    columns = {plain(name): values for name, values in read_table(path).items()}
+    columns = read_table(path)
+    names = [plain(name) for name in columns]
     rows = zip(*columns.values(), strict=True)
-    return Table([Row(number, dict(zip(columns, row, strict=True))) for number, row in enumerate(rows, 1)])
+    return Table(
+        [Row(number, dict(zip(names, row, strict=True))) for number, row in enumerate(rows, 1)],
+        [(1, fault) for fault in tables.twice(names)],
+    )
 
 
 def _form(path: Path, table: Table, faults: list[str]) -> Form | None:
-    """Return the form that a file's columns are of."""
+    """Return the form that a file's columns are of; ``None`` when they are of none, or not all of it."""
     if not table.rows:
         return None
     form = next((each for each in FORMS if set(each.needs) <= set(table.columns)), None)
@@ -90,23 +120,29 @@ def _form(path: Path, table: Table, faults: list[str]) -> Form | None:
         options = "; ".join(f"{each.name} has {', '.join(each.needs)}" for each in FORMS)
         faults.append(f"{path}: of no known form by its columns {', '.join(table.columns)}; {options}")
         return None
-    for name in table.columns:
-        if form.only and name not in form.only:
-            line = next(row.line for row in table.rows if name in row.cells)
-            faults.append(f"{path}:{line}: no such column: {name or '(unnamed)'}; there are {', '.join(form.only)}")
-    return form
+    strange = [name for name in table.columns if form.closed and name not in form.reads]
+    for name in strange:
+        line = next(row.line for row in table.rows if name in row.cells)
+        faults.append(f"{path}:{line}: no such column: {name or '(unnamed)'}; there are {', '.join(form.reads)}")
+    return None if strange else form
 
 
 def _outcomes(path: Path, table: Table, form: Form, atlas: Atlas, faults: list[str]) -> Iterator[tuple[Row, Outcome]]:
     for row in table.rows:
+        if misshapes := list(misshapen(row.cells, form.reads)):
+            faults += [f"{path}:{row.line}: {fault}" for fault in misshapes]
+            continue
         try:
             yield row, form.read(row.cells, path.stem, row.line, atlas)
         except Unfit as error:
             faults += [f"{path}:{row.line}: {fault}" for fault in error.faults]
 
 
-def _named(taken: Iterable[str], found: Iterable[tuple[Path, Row, Outcome]]) -> Iterator[Taboo]:
-    """Yield the taboos; one whose name is taken is named after its file too: CultureBank's halves count alike."""
+def _named(taken: Iterable[str], found: Iterable[tuple[Path, Row, Outcome]]) -> Iterator[tuple[Path, Taboo]]:
+    """Yield the taboos with their files; one whose name is taken is named after its file too.
+
+    CultureBank's halves count alike.
+    """
     names = set(taken)
     for path, row, outcome in found:
         if not isinstance(outcome, Taboo):
@@ -114,4 +150,4 @@ def _named(taken: Iterable[str], found: Iterable[tuple[Path, Row, Outcome]]) -> 
         tries = (outcome.taboo_id, f"{outcome.taboo_id}@{path.stem}", f"{outcome.taboo_id}@{path}:{row.line}")
         name = next(each for each in tries if each not in names or each == tries[-1])
         names.add(name)
-        yield outcome.model_copy(update={"taboo_id": name})
+        yield path, outcome.model_copy(update={"taboo_id": name})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
@@ -20,9 +20,10 @@ from ccfw.frames import Mapped, write_mapped
 from ccfw.knowledge.building import PASSAGES
 from ccfw.knowledge.embedders import Embedder
 from ccfw.knowledge.lexical import LexicalIndex
+from ccfw.knowledge.nearest import Floats
 from ccfw.knowledge.query_vectors import QueryVectors
 from ccfw.knowledge.records import Passage
-from ccfw.knowledge.shelf import Shelf, embedded, stored_vectors
+from ccfw.knowledge.shelf import NOTHING_KNOWN, Shelf, embedded, stored_vectors
 from ccfw.knowledge.shipped import passage_text
 from ccfw.knowledge.vectors import VectorIndex
 from ccfw.store import digest, write_atomically
@@ -55,9 +56,18 @@ class Lazy(Sequence[T]):
 
 
 def open_library(
-    built: Path, ours: Sequence[Passage], *, embedder: Embedder | None, lexical: bool, cache: Path
+    built: Path,
+    ours: Sequence[Passage],
+    *,
+    embedder: Embedder | None,
+    lexical: bool,
+    cache: Path,
+    known: Mapping[str, Floats] = NOTHING_KNOWN,
 ) -> Shelf[Passage]:
-    """Return a shelf of a built knowledge base and the passages that ship, making what is not there of its index."""
+    """Return a shelf of a built knowledge base and the passages that ship, making what is not there of its index.
+
+    ``known`` gives the vectors of texts that need no embedding.
+    """
     key = digest([built.name, str(_VERSION), *(each.model_dump_json() for each in ours)])
     folder = built / "index"
     table = _passages(built, ours, folder, key)
@@ -70,20 +80,27 @@ def open_library(
         ranges,
         table.filled("identities"),
         QueryVectors(embedder, cache) if embedder else None,
-        _vectors(texts, ranges, embedder, folder, key, cache) if embedder else None,
+        _vectors(texts, ranges, embedder, folder, key, cache, known) if embedder else None,
         _words(texts, folder / "words", key) if lexical else None,
     )
 
 
 def _passages(built: Path, ours: Sequence[Passage], folder: Path, key: str) -> Mapped:
     path = folder / f"passages.{key}.arrow"
-    if not path.exists():
-        rows = [each.model_dump(mode="json") for each in ours]
-        columns: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in Passage.model_fields}
-        write_mapped(path, sorted((built / PASSAGES).glob("*.parquet")), columns, "region")
-        for old in folder.glob("passages.*.arrow"):
-            if old != path:
-                old.unlink()
+    if path.exists():
+        try:
+            return Mapped(path)
+        except StoreError as error:
+            log.warning("%s; it is made anew", error)
+    sources = sorted((built / PASSAGES).glob("*.parquet"))
+    if not sources:
+        raise StoreError(f"{built}: its passages are gone; take the folder away and build it again")
+    rows = [each.model_dump(mode="json") for each in ours]
+    columns: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in Passage.model_fields}
+    write_mapped(path, sources, columns, "region")
+    for old in folder.glob("passages.*.arrow"):
+        if old != path:
+            old.unlink()
     return Mapped(path)
 
 
@@ -99,12 +116,14 @@ def _vectors(
     folder: Path,
     key: str,
     cache: Path,
+    known: Mapping[str, Floats],
 ) -> VectorIndex:
     where = folder / digest([embedder.name])
     found = stored_vectors(where, key)
     if found is None:
-        log.info("%d passages: their vectors by %s are not there yet and are made once", len(texts), embedder.name)
-        index = VectorIndex(embedded(texts, embedder, cache), ranges)
+        new = sum(text not in known for text in texts)
+        log.info("%d passages: their vectors by %s are not there yet and are made once", new, embedder.name)
+        index = VectorIndex(embedded(texts, embedder, cache, known), ranges)
         index.save(where, {"embedder": embedder.name, "digest": key})
         found, _ = VectorIndex.load(where)
     return found
@@ -112,12 +131,13 @@ def _vectors(
 
 def _words(texts: Sequence[str], folder: Path, key: str) -> LexicalIndex:
     about = folder / "words.json"
-    if about.exists() and json.loads(about.read_text("utf-8")).get("digest") == key:
+    content = json.dumps({"digest": key}) + "\n"
+    if about.exists() and about.read_text("utf-8", "replace") == content:
         try:
             return LexicalIndex.load(folder)
         except StoreError as error:
             log.warning("%s; it is made anew", error)
     about.unlink(missing_ok=True)
     LexicalIndex(texts).save(folder)
-    write_atomically(about, json.dumps({"digest": key}) + "\n")
+    write_atomically(about, content)
     return LexicalIndex.load(folder)

@@ -15,15 +15,18 @@ _SPACES = ("", "0", "(Main)", "(Article)", "Article")
 
 
 def titles(text: str) -> frozenset[str]:
-    """Return the titles in a list; raise ``ValueError`` for JSON that is no such list."""
+    """Return the titles in a list; raise ``ValueError`` for what is no such list."""
     text = text.lstrip("\ufeff")
     if text.lstrip()[:1] in ("{", "["):
-        found = _of_json(json.loads(text))
+        found = _of_json(_json(text))
     else:
         lines = [line for line in text.splitlines() if line.strip()]
         delimiter = _delimiter(lines[0]) if lines else None
         found = _of_table(lines, delimiter) if delimiter else iter(lines)
-    return frozenset(each for each in map(normal, found) if each)
+    try:
+        return frozenset(each for each in map(normal, found) if each)
+    except (csv.Error, RecursionError) as error:
+        raise ValueError(str(error)) from None
 
 
 def normal(title: str) -> str:
@@ -45,6 +48,13 @@ def _of_table(lines: list[str], delimiter: str) -> Iterator[str]:
         lower = {str(key).strip().lower(): value or "" for key, value in row.items() if isinstance(value, str | None)}
         if lower.get("namespace", "").strip() in _SPACES:
             yield next((lower[head] for head in _HEADS if head in lower), "")
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError(str(error)) from None
 
 
 def _of_json(content: Any) -> Iterator[str]:

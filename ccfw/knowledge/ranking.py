@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -44,31 +44,34 @@ def above(hits: Iterable[Hit], least: float | None) -> list[Hit]:
 
 
 def reranked(
-    hits: Sequence[Hit], identities: Mapping[int, Sequence[str]], identity: str | None, bonus: float
+    hits: Sequence[Hit], identities: Mapping[int, Sequence[str]], wanted: Collection[str], bonus: float
 ) -> list[Hit]:
-    """Raise what names the persona's identity by a bonus, and lower what names only others by half of it.
+    """Raise what names an identity that is wanted by a bonus, and lower what names only others by half of it.
 
     ``hits`` come best first; ``identities`` gives those of positions that name some. A passage about everybody stays
-    where it is.
+    where it is, and so does every hit where no identity is wanted.
     """
 
     def moved(hit: Hit) -> Hit:
         named = identities.get(hit.position)
-        if identity is None or not named:
+        if not named:
             return hit
-        return replace(hit, score=hit.score + (bonus if identity in named else -bonus / 2))
+        return replace(hit, score=hit.score + (-bonus / 2 if set(wanted).isdisjoint(named) else bonus))
 
-    if not any(hit.position in identities for hit in hits):
+    if not wanted or not any(hit.position in identities for hit in hits):
         return list(hits)
     return by_score(map(moved, hits))
 
 
 def distinct(hits: Iterable[Hit], k: int, same: Callable[[int, int], bool], taken: Sequence[int] = ()) -> list[Hit]:
-    """Take the first ``k`` hits of which none is the same as one before it, or as one that is taken already."""
+    """Take the first ``k`` hits of which none is the same as one before it, or as one that is taken already.
+
+    None is taken where ``k`` is 0 or less.
+    """
     kept: list[Hit] = []
     seen = list(taken)
     for hit in hits:
-        if len(kept) == k:
+        if len(kept) >= k:
             break
         if not any(same(hit.position, other) for other in seen):
             kept.append(hit)

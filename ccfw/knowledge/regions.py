@@ -5,12 +5,16 @@ The rules are data: ``data/kb/rules.yaml``.
 A category that names a region is one vote for it, the title is two. The region of most votes is taken, and one that
 has at least half as many. None is taken when more than two are as good as each other, or when its votes are less than a
 tenth of the categories: a war lists every country that took part.
+
+What an article is about, its title says, or the head of a category: *Songs in Vietnamese* are songs, and *Osaka
+University research* is research. Other words of categories count when two different ones say the same. What a section
+is about, the nearest of its headings says that names any topic.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from pydantic import Field
@@ -40,10 +44,22 @@ class Hub(Record):
     categories: Words = Field(default_factory=dict)
 
 
+class Heads(Record):
+    """Where in a name the word stands that says what is named: first, after some small words, or last."""
+
+    first: tuple[Text, ...]
+    last: tuple[Text, ...]
+    before: tuple[Text, ...]
+    """Small words before a first one."""
+    after: tuple[Text, ...]
+    """Small words with which that begins what follows a last one."""
+
+
 class Rules(Record):
     """``data/kb/rules.yaml``."""
 
     anywhere: tuple[Text, ...]
+    heads: Heads
     regions: dict[Region, Name]
     tags: dict[str, Words]
     identities: dict[Region, dict[str, Words]]
@@ -103,6 +119,7 @@ class Classifier:
             region: {code: _compiled(words, language, whole) for code, words in codes.items()}
             for region, codes in rules.identities.items()
         }
+        self._head = _head(rules.heads, language)
         self._hubs = {
             kind: (
                 _whole(hub.titles, language),
@@ -131,13 +148,25 @@ class Classifier:
         tags = [tag for tag, titles in self.lists.tags.items() if title in titles]
         return Place(
             regions=regions,
-            tags=tuple(dict.fromkeys((*tags, *self.tags(texts)))),
+            tags=tuple(dict.fromkeys((*tags, *self._tags_of(title, categories)))),
             identities={region: self.identities(region, texts, title) for region in regions},
         )
 
-    def tags(self, texts: Sequence[str]) -> tuple[str, ...]:
-        """Return the tags that texts ask for."""
-        return tuple(tag for tag, pattern in self._tags.items() if _any(pattern, texts))
+    def tags(self, headings: Sequence[str]) -> tuple[str, ...]:
+        """Return the tags of a section with these headings, its own last."""
+        for heading in reversed(headings):
+            found = tuple(tag for tag, pattern in self._tags.items() if _any(pattern, [heading]))
+            if found:
+                return found
+        return ()
+
+    def _tags_of(self, title: str, categories: Sequence[str]) -> Iterator[str]:
+        for tag, pattern in self._tags.items():
+            if pattern is None:
+                continue
+            said = [match for each in categories for match in pattern.finditer(each)]
+            if pattern.search(title) or any(map(self._head, said)) or len({match[0].casefold() for match in said}) > 1:
+                yield tag
 
     def identities(self, region: Region, texts: Sequence[str], title: str | None = None) -> tuple[str, ...]:
         """Return the communities of a region that texts name, or that lists put a title under."""
@@ -160,6 +189,17 @@ class Classifier:
     def _says(self, region: Region, text: str) -> bool:
         names, elsewhere = self._names[region], self._not[region]
         return names is not None and names.search(elsewhere.sub("", text) if elsewhere else text) is not None
+
+
+def _head(heads: Heads, language: str) -> Callable[[re.Match[str]], bool]:
+    """Return what tells whether a word found in a name is its head; of a language without a rule any word is."""
+    if language in heads.first:
+        before = re.compile(rf"(?:(?:{'|'.join(heads.before)})\s+)?", re.IGNORECASE)
+        return lambda word: before.fullmatch(word.string, 0, word.start()) is not None
+    if language in heads.last:
+        after = re.compile(rf"\W*|\s+(?:{'|'.join(heads.after)})\b.*|\s*\(.*", re.IGNORECASE)
+        return lambda word: after.fullmatch(word.string, word.end()) is not None
+    return lambda _: True
 
 
 def _any(pattern: Pattern | None, texts: Sequence[str]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -55,6 +55,27 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class FoundTaboo:
+    """A taboo and how well it answers a query."""
+
+    taboo: Taboo
+    score: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a person's query finds, each with its score."""
+
+    passages: tuple[Found, ...]
+    niche_terms: tuple[NicheTerm, ...]
+    taboos: tuple[FoundTaboo, ...]
+    measure: str
+    """What the scores are in (``ccfw.knowledge.shelf``)."""
+    terms: Terms
+    """How much was to be shown."""
+
+
+@dataclass(frozen=True)
 class Wanted:
     """What is asked for one seed; seeds of one template and identity ask the same."""
 
@@ -82,6 +103,23 @@ class Retriever:
         ((_, found),) = self.evidence_of([Wanted(queries, tuple(regions), identity, grounded)])
         return found
 
+    def answer(self, query: str, regions: Sequence[str], identities: Collection[str] = ()) -> Answer:
+        """Return what one query finds in all of the regions, passages and taboos by the same threshold.
+
+        A seed is shown taboos of its own region whatever they score (``evidence``): it must rest on one. Who asks by
+        hand asks whether there are any.
+        """
+        asked = (query, tuple(regions))
+        passages = self._ranked(self.passages.hits([asked], INSTRUCTION)[asked], identities)
+        taboos = above(self.taboos.hits([asked], TABOO_INSTRUCTION)[asked], self.terms.min_score)
+        return Answer(
+            self._chosen(passages, passages),
+            self._niche(passages),
+            tuple(FoundTaboo(self.taboos.documents[h.position], h.score) for h in self._taboos(taboos, identities)),
+            self.passages.measure,
+            self.terms,
+        )
+
     def prepare(self, wanted: Iterable[Wanted]) -> None:
         """Embed all queries of many seeds, so that the wait for it comes at once and is told."""
         asked = list(wanted)
@@ -103,24 +141,28 @@ class Retriever:
 
     def _evidence(self, wanted: Wanted, passages: _Found, taboos: _Found) -> Evidence:
         by_scenario, by_identity = (passages[query, wanted.regions] for query in _of_passages(wanted))
-        scenario, persona = self._ranked(by_scenario, wanted.identity), self._ranked(by_identity, wanted.identity)
-        first = distinct(scenario, self.terms.by_scenario, self._same)
-        rest = distinct(persona, self.terms.passages - len(first), self._same, [hit.position for hit in first])
-        more = self.terms.passages - len(first) - len(rest)
+        identities = (wanted.identity,) if wanted.identity else ()
+        scenario, persona = self._ranked(by_scenario, identities), self._ranked(by_identity, identities)
+        broken = self._taboos(taboos[_of_taboos(wanted)], identities) if wanted.grounded else ()
+        shown = tuple(self.taboos.documents[hit.position] for hit in broken)
+        return Evidence(self._chosen(scenario, persona), self._niche(persona), shown)
+
+    def _chosen(self, scenario: Sequence[Hit], persona: Sequence[Hit]) -> tuple[Found, ...]:
+        """Take the passages that are shown: some by the situation, the rest by the persona, none twice."""
+        most = self.terms.passages
+        first = distinct(scenario, min(self.terms.by_scenario, most), self._same)
+        rest = distinct(persona, most - len(first), self._same, [hit.position for hit in first])
         taken = [hit.position for hit in (*first, *rest)]
-        first += distinct(scenario, more, self._same, taken)
-        found = [self._found(hit, "scenario") for hit in first] + [self._found(hit, "identity") for hit in rest]
-        shown = self._taboos(taboos[_of_taboos(wanted)], wanted.identity) if wanted.grounded else ()
-        return Evidence(tuple(found), self._niche(persona), shown)
+        first += distinct(scenario, most - len(taken), self._same, taken)
+        return tuple([self._found(hit, "scenario") for hit in first] + [self._found(hit, "identity") for hit in rest])
 
-    def _taboos(self, hits: Sequence[Hit], identity: str | None) -> tuple[Taboo, ...]:
-        """Return the taboos that are shown, the persona's own first."""
-        ranked = reranked(hits, self.taboos.named, identity, self.terms.identity_bonus)
-        return tuple(self.taboos.documents[hit.position] for hit in ranked[: self.terms.taboos])
+    def _taboos(self, hits: Sequence[Hit], identities: Collection[str]) -> list[Hit]:
+        """Return the taboos that are shown, those of the identities first."""
+        return reranked(hits, self.taboos.named, identities, self.terms.identity_bonus)[: self.terms.taboos]
 
-    def _ranked(self, hits: Sequence[Hit], identity: str | None) -> list[Hit]:
+    def _ranked(self, hits: Sequence[Hit], identities: Collection[str]) -> list[Hit]:
         kept = above(hits, self.terms.min_score)
-        return reranked(kept, self.passages.named, identity, self.terms.identity_bonus)
+        return reranked(kept, self.passages.named, identities, self.terms.identity_bonus)
 
     def _same(self, one: int, other: int) -> bool:
         if one == other:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from ccfw.store import digest
 log = logging.getLogger(__name__)
 DEPTH = 50
 """Candidates of each ranking before fusion, re-ranking and the removal of near-duplicates."""
+NOTHING_KNOWN: Mapping[str, Floats] = MappingProxyType({})
 Asked = tuple[str, tuple[str, ...]]
 """A query, and the regions that it is asked of."""
 
@@ -73,6 +75,12 @@ class Shelf(Generic[D]):
         found = zip(*rankings, strict=True)
         return {each: fused(of) if len(of) > 1 else of[0] for each, of in zip(distinct, found, strict=True)}
 
+    @property
+    def measure(self) -> str:
+        """What the scores of hits are in."""
+        hybrid = self.vectors is not None and self.words is not None
+        return "fused reciprocal rank" if hybrid else "standard deviations above what the query scores in the region"
+
     def prepare(self, queries: Sequence[str], instruction: str) -> None:
         """Embed queries that are to be asked later."""
         if self.queries is not None and queries:
@@ -115,8 +123,12 @@ def build_shelf(
     lexical: bool,
     shipped: Path | None,
     cache: Path,
+    known: Mapping[str, Floats] = NOTHING_KNOWN,
 ) -> Shelf[D]:
-    """Build a shelf; vectors that ship with the documents are used when they are of these very texts."""
+    """Build a shelf; vectors that ship with the documents are used when they are of these very texts.
+
+    ``known`` gives vectors of single texts, for documents of which only some ship.
+    """
     order, ranges = sorted_by_region([str(each.region) for each in documents])
     ordered = tuple(documents[i] for i in order)
     texts = tuple(text_of(each) for each in ordered)
@@ -126,16 +138,21 @@ def build_shelf(
         ranges,
         {position: each.identities for position, each in enumerate(ordered) if each.identities},
         QueryVectors(embedder, cache) if embedder else None,
-        _vectors(texts, ranges, embedder, shipped, cache) if embedder else None,
+        _vectors(texts, ranges, embedder, shipped, cache, known) if embedder else None,
         LexicalIndex(texts) if lexical else None,
     )
 
 
 def _vectors(
-    texts: Sequence[str], ranges: dict[str, tuple[int, int]], embedder: Embedder, shipped: Path | None, cache: Path
+    texts: Sequence[str],
+    ranges: dict[str, tuple[int, int]],
+    embedder: Embedder,
+    shipped: Path | None,
+    cache: Path,
+    known: Mapping[str, Floats],
 ) -> VectorIndex:
     index = stored_vectors(shipped, vectors_of(embedder.name, texts)) if shipped is not None else None
-    return index or VectorIndex(embedded(texts, embedder, cache), ranges)
+    return index or VectorIndex(embedded(texts, embedder, cache, known), ranges)
 
 
 def stored_vectors(folder: Path, wanted: str) -> VectorIndex | None:
@@ -150,10 +167,18 @@ def stored_vectors(folder: Path, wanted: str) -> VectorIndex | None:
     return index if about.get("digest") == wanted else None
 
 
-def embedded(texts: Sequence[str], embedder: Embedder, cache: Path) -> Floats:
-    """Return the vectors of passages, of which only those that were never embedded before are."""
+def embedded(
+    texts: Sequence[str], embedder: Embedder, cache: Path, known: Mapping[str, Floats] = NOTHING_KNOWN
+) -> Floats:
+    """Return the vectors of passages, of which only those that are not known and were never embedded before are."""
+    new = [text for text in texts if text not in known]
     dimension = embedder.queries(["dimension"], "").shape[1]
-    return VectorCache(cache / f"{digest([embedder.name])}.vectors", dimension).embed(texts, embedder.passages)
+    made = VectorCache(cache / f"{digest([embedder.name])}.vectors", dimension).embed(new, embedder.passages)
+    found = np.empty((len(texts), dimension), dtype=np.float32)
+    rows = iter(made)
+    for place, text in enumerate(texts):
+        found[place] = known[text] if text in known else next(rows)
+    return found
 
 
 def vectors_of(embedder: str, texts: Sequence[str]) -> str:

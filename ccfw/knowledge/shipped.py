@@ -5,10 +5,8 @@ The starter base can then be searched at once; embedding it takes a few minutes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-import numpy as np
 
 from ccfw.knowledge.embedders import Embedder
 from ccfw.knowledge.nearest import Floats
@@ -39,20 +37,17 @@ def shipped_folder(kind: str, embedder: Embedder) -> Path:
     return resource("data") / "knowledge" / "vectors" / embedder.name.replace(":", "_") / kind
 
 
-class Knowing:
-    """An embedder to which the taboos that ship are known by their vectors; it embeds what stands beside them."""
+def passage_vectors(embedder: Embedder, ours: Sequence[Passage]) -> Mapping[str, Floats]:
+    """Return the vectors that ship of our passages, by text; none where they are of other texts or embedders."""
+    return _by_text("passages", embedder, [str(each.region) for each in ours], list(map(passage_text, ours)))
 
-    def __init__(self, embedder: Embedder, ours: Sequence[Taboo]) -> None:
-        """Look up what ships of this very embedder; when nothing does, everything is embedded."""
-        self.name = embedder.name
-        self.queries = embedder.queries
-        self._embed = embedder.passages
-        texts = [taboo_text(ours[i]) for i in sorted_by_region([each.region for each in ours])[0]]
-        index = stored_vectors(shipped_folder("taboos", embedder), vectors_of(embedder.name, texts))
-        self._known = dict(zip(texts, index.vectors, strict=True)) if index else {}
 
-    def passages(self, texts: Sequence[str]) -> Floats:
-        """Embed texts that are to be found."""
-        new = [text for text in texts if text not in self._known]
-        found = dict(zip(new, self._embed(new), strict=True)) if new else {}
-        return np.stack([self._known[text] if text in self._known else found[text] for text in texts])
+def taboo_vectors(embedder: Embedder, ours: Sequence[Taboo]) -> Mapping[str, Floats]:
+    """Return the vectors that ship of our taboos, by text; none where they are of other texts or embedders."""
+    return _by_text("taboos", embedder, [str(each.region) for each in ours], list(map(taboo_text, ours)))
+
+
+def _by_text(kind: str, embedder: Embedder, regions: Sequence[str], texts: Sequence[str]) -> Mapping[str, Floats]:
+    ordered = [texts[i] for i in sorted_by_region(regions)[0]]
+    index = stored_vectors(shipped_folder(kind, embedder), vectors_of(embedder.name, ordered))
+    return dict(zip(ordered, index.vectors, strict=True)) if index else {}

@@ -39,8 +39,10 @@ class Form:
     name: str
     needs: tuple[str, ...]
     read: Callable[[Mapping[str, Any], str, int, Atlas], Outcome]
-    only: tuple[str, ...] = ()
-    """The columns that it may have; empty: copies carry more, and are read by name."""
+    reads: tuple[str, ...]
+    """The columns that are looked at."""
+    closed: bool = False
+    """Whether it may have no others; copies of published files carry more."""
 
 
 def normad(cells: Mapping[str, Any], _: str, line: int, atlas: Atlas) -> Outcome:
@@ -136,9 +138,11 @@ def _taboo(
     )
 
 
+_NORMAD = ("country", "story", "explanation", "gold label")
+_CULTUREBANK = ("cultural group", "actor behavior", "agreement")
 FORMS = (
-    Form("NormAd", ("country", "story", "explanation", "gold label"), normad),
-    Form("CultureBank", ("cultural group", "actor behavior", "agreement"), culturebank),
-    Form("ccfw's own form", ("region", "action", "detailed explanation"), stated, COLUMNS),
-    Form("a plain table", ("region", "action", "explanation"), stated, COLUMNS),
+    Form("NormAd", _NORMAD, normad, (*_NORMAD, "id", "subaxis", "rule of thumb")),
+    Form("CultureBank", _CULTUREBANK, culturebank, (*_CULTUREBANK, "cluster id", "topic", *_TOLD)),
+    Form("ccfw's own form", ("region", "action", "detailed explanation"), stated, COLUMNS, closed=True),
+    Form("a plain table", ("region", "action", "explanation"), stated, COLUMNS, closed=True),
 )

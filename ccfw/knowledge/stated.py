@@ -5,9 +5,11 @@ Pure.
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Number
 from typing import Any, get_args
 
 from ccfw.knowledge.places import Atlas, plain
@@ -29,10 +31,39 @@ class Unfit(Exception):  # noqa: N818 the row is refused, nothing is in error
 
 
 _APART = re.compile(r"[;,|]")
+_LONGEST = 4_000
+"""Characters of a cell; what is longer is no description of an act but a file gone wrong."""
+_LARGEST = 10**18
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def misshapen(cells: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
+    """Yield a fault for each of some cells that is no text to work with, whatever it says.
+
+    A list of texts may stand for the identities; no other cell holds more than one value.
+    """
+    for name in names:
+        value = cells.get(name)
+        listed = value if name == "identities" and isinstance(value, list) else [value]
+        fault = next(filter(None, map(_misshape, listed)), None)
+        if fault:
+            yield f"{name}: {fault}"
+
+
+def _misshape(value: Any) -> str | None:
+    if value is not None and not isinstance(value, str | Number | dt.date):
+        return "must be text"
+    if isinstance(value, int) and abs(value) >= _LARGEST:
+        return "must be text; a number of so many digits is none"
+    if isinstance(value, str) and len(value) > _LONGEST:
+        return f"has {len(value):,} characters, and may have {_LONGEST:,}"
+    if isinstance(value, str) and _SURROGATE.search(value):
+        return "holds half a character (a lone surrogate)"
+    return None
 
 
 def text(cells: Mapping[str, Any], name: str) -> str:
-    """Return a cell as one line of text; empty where it is absent, null or not a number."""
+    """Return a cell that is not ``misshapen`` as one line of text; empty where it is absent, null or not a number."""
     value = cells.get(name)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""

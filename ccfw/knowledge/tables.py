@@ -1,6 +1,7 @@
 """The text of a user's file → its rows, whichever of CSV, JSON lines or YAML it is: told by the content, not the name.
 
 No disk. Names of columns are as ``ccfw.knowledge.places.plain`` writes them: ``Rule-of-Thumb`` is ``rule of thumb``.
+YAML's aliases are refused unread: a few lines of them stand for gigabytes.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,11 +44,22 @@ class Table:
         return tuple(dict.fromkeys(name for row in self.rows for name in row.cells))
 
     def add(self, line: int, content: Any) -> None:
-        """Add an entry, if it is one."""
-        if isinstance(content, dict):
-            self.rows.append(Row(line, {plain(str(name)): value for name, value in content.items()}))
-        else:
+        """Add an entry, if it is one: a list of pairs of name and value."""
+        if not isinstance(content, _Pairs):
             self.faults.append((line, "not an entry of names and values"))
+            return
+        names = [plain(str(name)) for name, _ in content]
+        self.faults += [(line, fault) for fault in twice(names)]
+        self.rows.append(Row(line, dict(zip(names, (value for _, value in content), strict=True))))
+
+
+class _Pairs(list[tuple[Any, Any]]):
+    """An entry before its names are looked at: a dictionary would keep the last of two of one name."""
+
+
+def twice(names: Iterable[str]) -> list[str]:
+    """Return a fault for each name that stands more than once."""
+    return [f"stands twice: {name or '(unnamed)'}" for name, times in Counter(names).items() if times > 1]
 
 
 def read(text: str) -> Table:
@@ -67,7 +80,7 @@ def _json_lines(text: str, table: Table) -> None:
         if not line.strip():
             continue
         try:
-            content = json.loads(line)
+            content = json.loads(line, object_pairs_hook=_Pairs)
         except (ValueError, RecursionError) as error:
             table.faults.append((number, f"not JSON: {error}"))
             continue
@@ -75,17 +88,35 @@ def _json_lines(text: str, table: Table) -> None:
 
 
 def _yaml(text: str, table: Table) -> None:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
+    kind = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader = kind(text)
     try:
+        events = yaml.parse(text, kind) if "*" in text else ()
+        alias = next((each for each in events if isinstance(each, yaml.AliasEvent)), None)
+        if alias is not None:
+            line = alias.start_mark.line + 1 if alias.start_mark else 1
+            table.faults.append((line, f"alias *{alias.anchor}: write out what it stands for"))
+            return
         root = loader.get_single_node()
         for node in root.value if isinstance(root, yaml.SequenceNode) else ():
-            table.add(node.start_mark.line + 1, loader.construct_object(node, deep=True))
+            _add(node, loader, table)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or " ".join(str(error).split())
         table.faults.append((mark.line + 1 if mark else 1, f"not YAML: {reason}"))
     finally:
         loader.dispose()
+
+
+def _add(node: yaml.Node, loader: Any, table: Table) -> None:
+    line = node.start_mark.line + 1
+    pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+    try:
+        read = [tuple(loader.construct_object(each, deep=True) for each in pair) for pair in pairs]
+    except (AttributeError, LookupError, TypeError, ValueError):  # PyYAML's own, over 2001-99-99 and !!bool maybe
+        table.faults.append((line, "a value is not of the kind that its form or its tag says"))
+    else:
+        table.add(line, _Pairs(read) if read else None)
 
 
 def _csv(text: str, first: str, table: Table) -> None:
@@ -97,6 +128,7 @@ def _csv(text: str, first: str, table: Table) -> None:
         for line, cells in _numbered(reader):
             if not head:
                 head = [plain(cell) for cell in cells]
+                table.faults += [(line, fault) for fault in twice(head)]
             elif len(cells) != len(head):
                 table.faults.append((line, f"{len(cells)} cells, and the header has {len(head)}"))
             else:

@@ -2,8 +2,9 @@
 
 A candidate is a run of capitalised words in mid-sentence, what an article's writers set in italics or in a template
 for foreign words, a name with its own script in brackets after it, or, in a script without capitals, the label of a
-link. It is a niche term when few articles of the corpus use it. Counting goes through a count-min sketch, which never
-counts too little, so that a common word is never taken for a rare one, and whose memory does not grow.
+link. It is a niche term when few articles use it: of all that the dumps hold, since a word that computing is full of is
+rare among articles on food. Counting goes through a count-min sketch, which never counts too little, so that a common
+word is never taken for a rare one, and whose memory does not grow.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -26,12 +28,17 @@ _NATIVE_LETTER = (
     "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\u1700-\u173f\u1b00-\u1b7f\ua980-\ua9df\u1780-\u17ff"
 )
 _NATIVE = re.compile(f"[{_NATIVE_LETTER}][{_NATIVE_LETTER}\u3000-\u3007·・་ ]*")
+_LINKED = re.compile(r"\[\[([^\[\]|#:\n]{2,40})(?=[\]|#])")
+"""The target of a link: a name of several words, or a word of a script that does not part them."""
 _BRACKET = re.compile(r"[(（]([^()（）\n]{1,160})[)）]")
 _LATIN_HEAD = re.compile(r"(?:[^\W\d_][\w’'-]*[ -]){0,3}[^\W\d_][\w’'-]*$")
 _LONGEST, _WORDS = 40, 5
 _BEFORE = 80
+_POSSESSIVE = re.compile(r"[’']s?$")
 _ARTICLES = frozenset({"The", "A", "An"})
 _ROWS = 4
+_MOST_WAITING = 200_000
+"""Words that are counted in memory before they are hashed."""
 
 
 class Sketch:
@@ -39,19 +46,43 @@ class Sketch:
 
     def __init__(self, width: int = 1 << 21) -> None:
         self.articles = 0
+        """Articles whose words were counted."""
         self._counts: NDArray[np.uint32] = np.zeros((_ROWS, width), dtype=np.uint32)
+        self._waiting: Counter[str] = Counter()
 
     def add(self, words: Iterable[str]) -> None:
         """Count an article, each of its words once."""
         self.articles += 1
-        cells = self._cells(sorted(set(words)))
-        for row in range(_ROWS):
-            np.add.at(self._counts[row], cells[row], 1)
+        self._waiting.update(set(words))
+        if len(self._waiting) > _MOST_WAITING:
+            self._settle()
+
+    def parts(self) -> tuple[bytes, memoryview]:
+        """Return what, written one after the other, ``of_bytes`` goes on from; no copy is made."""
+        self._settle()
+        return self.articles.to_bytes(8, "little"), self._counts.astype("<u4", copy=False).data
+
+    @classmethod
+    def of_bytes(cls, content: bytes) -> Sketch:
+        """Return a sketch that goes on where another was left (``parts``)."""
+        made = cls(1)
+        made.articles = int.from_bytes(content[:8], "little")
+        made._counts = np.frombuffer(content, dtype="<u4", offset=8).astype(np.uint32).reshape(_ROWS, -1)
+        return made
 
     def count(self, words: Sequence[str]) -> NDArray[np.uint32]:
         """Return in how many articles each word is; too many at times, too few never."""
+        self._settle()
         cells = self._cells(words)
         return np.asarray(np.min([self._counts[row][cells[row]] for row in range(_ROWS)], axis=0), dtype=np.uint32)
+
+    def _settle(self) -> None:
+        """Add what waits: a word of many articles is then hashed once."""
+        waiting, self._waiting = self._waiting, Counter()
+        cells = self._cells(list(waiting))
+        times = np.fromiter(waiting.values(), dtype=np.uint32, count=len(waiting))
+        for row in range(_ROWS):
+            np.add.at(self._counts[row], cells[row], times)
 
     def _cells(self, words: Sequence[str]) -> NDArray[np.int64]:
         digests = b"".join(hashlib.blake2b(word.encode(), digest_size=4 * _ROWS).digest() for word in words)
@@ -64,27 +95,29 @@ class Rarity:
     """What counts as rare."""
 
     share: float
-    """At most this share of the corpus's articles use the term …"""
+    """At most this share of the dumps' articles use the term …"""
     articles: int
     """… or at most so many, whichever is more."""
     most: int
     """Terms of a passage, the rarest first taken."""
 
 
-def counted(text: str, candidates: Iterable[str]) -> frozenset[str]:
-    """Return what an article adds to the sketch: its words, and its candidates of several words."""
-    words = {match[0].casefold() for match in _WORD.finditer(text)}
-    return frozenset(words | {_key(each) for each in candidates})
+def counted(wikitext: str, candidates: Iterable[str]) -> frozenset[str]:
+    """Return what an article adds to the sketch: its words, the names that it links to, and its candidates."""
+    text = _key(wikitext)
+    return frozenset((*_WORD.findall(text), *_LINKED.findall(text), *map(_key, candidates)))
 
 
 def candidates(text: str, marked: Iterable[str], links: Iterable[str]) -> tuple[NicheTerm, ...]:
     """Return what may be a niche term in a passage, in the order of the text, without regard to how rare it is.
 
-    ``marked`` and ``links`` are the article's; those count that the passage holds.
+    ``marked`` and ``links`` are the article's; those count that the passage holds. A run of capitals that a link shows
+    to go on, as *Ministry* in *Ministry of Education*, is a piece of a name and none.
     """
-    marked = tuple(filter(_is_term, marked))
+    marked, links = tuple(filter(_is_term, marked)), tuple(links)
     found = {each.term: each for each in _bracketed(text, marked)}
-    plain = (*_capitalised(text), *marked, *(each for each in links if _caseless(each)))
+    runs = (each for each in _capitalised(text) if not _goes_on(each, text, links))
+    plain = (*runs, *marked, *(each for each in links if _caseless(each)))
     for term in plain:
         if term in text and term not in found:
             found[term] = NicheTerm(term=term, native=None)
@@ -156,7 +189,14 @@ def _runs(sentence: str, start: int) -> Iterator[str]:
 
 def _named(run: list[str]) -> Iterator[str]:
     if any(not word.isupper() for word in run):
-        yield " ".join(run)
+        yield _POSSESSIVE.sub("", " ".join(run))
+
+
+def _goes_on(run: str, text: str, links: Iterable[str]) -> bool:
+    """Tell whether all that a text says of a run stands in labels of links that go on with a small letter."""
+    whole = re.compile(rf"(?<!\w){re.escape(run)} (\w)")
+    inside = sum(text.count(label) for label in set(links) if (more := whole.search(label)) and more[1].islower())
+    return inside > 0 and inside >= len(re.findall(rf"(?<!\w){re.escape(run)}(?!\w)", text))
 
 
 def _is_term(term: str) -> bool:

@@ -6,7 +6,7 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,9 @@ import numpy as np
 from filelock import FileLock
 from tqdm import tqdm
 
+from ccfw.errors import ProviderError
 from ccfw.knowledge.nearest import Floats
+from ccfw.knowledge.vectors import of_length_one
 
 log = logging.getLogger(__name__)
 _HASH = 16
@@ -35,10 +37,14 @@ class VectorCache:
         path.parent.mkdir(parents=True, exist_ok=True)
 
     def embed(self, texts: Sequence[str], embed: Callable[[Sequence[str]], Floats]) -> Floats:
-        """Return the vectors of texts, embedding and keeping those that are not there yet, in small portions."""
+        """Return the vectors of texts, embedding and keeping those that are not there yet, in small portions.
+
+        Raises ``ProviderError`` when the embedder gives something else than vectors of length 1.
+        """
         keys = [_key(text) for text in texts]
         with FileLock(self.path.with_name(f".{self.path.name}.lock")):
             self._look()
+            self._forget_damaged(dict.fromkeys(keys))
             missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._rows}
             if missing:
                 self._embed(list(missing.items()), embed)
@@ -56,6 +62,16 @@ class VectorCache:
             self._rows |= {keys[i : i + _HASH]: row for i, row in zip(range(0, len(keys), _HASH), new, strict=True)}
             self._read = whole
 
+    def _forget_damaged(self, keys: Iterable[bytes]) -> None:
+        """Leave out what is no vector any more: its text counts as new, and of two records the later one holds."""
+        known = [key for key in keys if key in self._rows]
+        sound = of_length_one(self._vectors([self._rows[key] for key in known]))
+        for key, is_sound in zip(known, sound, strict=True):
+            if not is_sound:
+                del self._rows[key]
+        if not sound.all():
+            log.warning("%s: %d vectors are damaged; their texts are embedded anew", self.path, (~sound).sum())
+
     def _vectors(self, rows: Sequence[int]) -> Floats:
         if not rows:
             return np.empty((0, *self._record["vector"].shape), dtype=np.float32)
@@ -72,6 +88,11 @@ class VectorCache:
             for start in range(0, len(missing), _CHUNK):
                 part = missing[start : start + _CHUNK]
                 vectors = embed([text for _, text in part])
+                if not of_length_one(vectors).all():
+                    reason = (
+                        f"retriever.embedder: {len(part)} texts came back as something else than vectors of length 1"
+                    )
+                    raise ProviderError(reason, transient=False)
                 for (key, _), vector in zip(part, vectors, strict=True):
                     file.write(key + np.ascontiguousarray(vector, dtype=np.float32).tobytes())
                 file.flush()
@@ -89,7 +110,10 @@ class VectorCache:
 def _tell(left: int, seconds_each: float) -> None:
     if left * seconds_each > _TOLD_S:
         log.info(
-            "embedding %d more texts takes about %.0f minutes; what is done is kept", left, left * seconds_each / 60
+            "embedding %d more texts takes about %.0f minutes; what is done is kept, also after Ctrl-C, and "
+            "retriever.embedder.threads=… takes more cores",
+            left,
+            left * seconds_each / 60,
         )
 
 

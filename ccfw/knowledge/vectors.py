@@ -2,11 +2,13 @@
 
 Vectors are normalised and sorted by region, so a region is a slice and a filter is no filter: every id that comes back
 is of a region that was asked for. On disk they are one ``.npy``, mapped into memory, beside a manifest that names the
-metric. An approximate index is not used: with a filter it loses recall, and a slice is scanned in milliseconds.
+metric and the hashes of the files. An approximate index is not used: with a filter it loses recall, and a slice is
+scanned in milliseconds.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ccfw.errors import StoreError
 from ccfw.knowledge.nearest import Floats, Ints, nearest, one_thread
@@ -21,6 +24,10 @@ from ccfw.store import write_atomically
 
 METRIC = "inner_product_of_unit_vectors"
 _TOLERANCE = 1e-3
+_BLOCK = 10_000
+_SMALL = 1 << 25
+"""Bytes of a file whose hash takes no time worth speaking of, and is looked at each time."""
+_FILES = ("vectors.npy", "spreads.npy")
 
 
 @dataclass(frozen=True)
@@ -64,8 +71,7 @@ class VectorIndex:
         self, vectors: Floats, ranges: Mapping[str, tuple[int, int]], spreads: Mapping[str, Spread] | None = None
     ) -> None:
         """Take unit vectors of which each region's are one slice; raise ``ValueError`` for others."""
-        sample = np.asarray(vectors[:: max(1, len(vectors) // 1000)])
-        if len(sample) and np.abs(np.linalg.norm(sample, axis=1) - 1).max() > _TOLERANCE:
+        if not of_length_one(vectors).all():
             raise ValueError("the vectors are not of length 1")
         self.vectors = vectors
         self.ranges = dict(ranges)
@@ -97,16 +103,18 @@ class VectorIndex:
     def save(self, folder: Path, about: Mapping[str, Any]) -> None:
         """Write vectors and manifest."""
         folder.mkdir(parents=True, exist_ok=True)
-        for name in ("index.json", "spreads.npy"):  # of the old vectors; a kill must not leave them beside new ones
+        for name in ("index.json", _FILES[1]):  # of the old vectors; a kill must not leave them beside new ones
             (folder / name).unlink(missing_ok=True)
         part = folder / ".vectors.part.npy"
         np.save(part, np.ascontiguousarray(self.vectors, dtype=np.float32))
-        part.replace(folder / "vectors.npy")
+        part.replace(folder / _FILES[0])
         if len(self.vectors) > len(self.ranges) * self.vectors.shape[1]:  # else it is sooner computed than read
             spreads = map(self.spread, sorted(self.ranges))
             np.save(part, np.stack([np.vstack([each.mean, each.covariance]) for each in spreads]))
-            part.replace(folder / "spreads.npy")
-        content = {"metric": METRIC, "ranges": {name: list(pair) for name, pair in self.ranges.items()}, **about}
+            part.replace(folder / _FILES[1])
+        hashes = {name: _sha256(folder / name) for name in _FILES if (folder / name).exists()}
+        ranges = {name: list(pair) for name, pair in self.ranges.items()}
+        content = {"metric": METRIC, "ranges": ranges, "sha256": hashes, **about}
         write_atomically(
             folder / "index.json", json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
         )
@@ -116,12 +124,13 @@ class VectorIndex:
         """Map an index into memory and return it with its manifest; raise ``StoreError`` when it is none."""
         try:
             about = json.loads((folder / "index.json").read_text("utf-8"))
-            vectors = np.load(folder / "vectors.npy", mmap_mode="r", allow_pickle=False)
+            _check_hashes(folder, about.get("sha256", {}))
+            vectors = np.load(folder / _FILES[0], mmap_mode="r", allow_pickle=False)
             ranges = {name: (int(low), int(high)) for name, (low, high) in about["ranges"].items()}
             spreads = dict(zip(sorted(ranges), _spreads(folder), strict=False))
             fits = about["metric"] == METRIC and max((high for _, high in ranges.values()), default=0) == len(vectors)
             index = cls(vectors, ranges, spreads)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise StoreError(f"{folder}: not a vector index: {error}") from None
         if not fits:
             raise StoreError(f"{folder}: not a vector index: its manifest is of another one")
@@ -129,10 +138,28 @@ class VectorIndex:
 
 
 def _spreads(folder: Path) -> list[Spread]:
-    if not (folder / "spreads.npy").exists():
+    if not (folder / _FILES[1]).exists():
         return []
-    held = np.load(folder / "spreads.npy", mmap_mode="r", allow_pickle=False)
+    held = np.load(folder / _FILES[1], mmap_mode="r", allow_pickle=False)
+    if not np.isfinite(held).all():
+        raise ValueError("its spreads are no numbers")
     return [Spread(np.asarray(each[0]), np.asarray(each[1:])) for each in held]
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _check_hashes(folder: Path, known: Mapping[str, str]) -> None:
+    """Raise ``ValueError`` for files that are not what they were; one that is large is not read for it."""
+    changed = [
+        name
+        for name, sha256 in known.items()
+        if (folder / name).stat().st_size <= _SMALL and _sha256(folder / name) != sha256
+    ]
+    if changed:
+        raise ValueError(f"not what was written: {', '.join(changed)}")
 
 
 def merged(parts: Sequence[Hits], k: int) -> Hits:
@@ -156,6 +183,15 @@ def sorted_by_region(regions: Sequence[str]) -> tuple[Ints, dict[str, tuple[int,
         low, _ = ranges.get(region, (position, position))
         ranges[region] = (low, position + 1)
     return order, ranges
+
+
+def of_length_one(vectors: Floats) -> npt.NDArray[np.bool_]:
+    """Tell of each vector whether its length is 1; that of one that holds no number is not."""
+    found = np.empty(len(vectors), dtype=bool)
+    for start in range(0, len(vectors), _BLOCK):  # they may be a file of gigabytes, mapped into memory
+        block = np.asarray(vectors[start : start + _BLOCK])
+        found[start : start + _BLOCK] = np.abs(np.linalg.norm(block, axis=1) - 1) <= _TOLERANCE
+    return found
 
 
 def unit(vectors: Floats) -> Floats:

@@ -10,29 +10,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ccfw.records import LanguageMode, Metric
-from ccfw.scoring import Scores
+from ccfw.records import LanguageMode
+from ccfw.score_table import COLUMNS, Array
 from ccfw.stats.bootstrap import Interval, bootstrap_means
 
-COLUMNS = ("3h", "helpful", "honest", "harmless", "tdq", "naturalness", "plausibility", "typicality", "clean")
-"""In the order of Table 17; ``clean`` is a share of episodes, shown in percent."""
 HEADINGS = ("3H", "Help", "Hon", "Harm", "TDQ", "Nat", "Plaus", "Typ", "Clean %")
 FEW = 10
 """Dialogues below which an interval over them is not to be trusted."""
 FEW_CAUTION = f"Fewer than {FEW} dialogues: an interval over so few says little, however narrow it is."
+_METRICS = [place for place, name in enumerate(COLUMNS) if name not in {"3h", "tdq", "clean"}]
 _WIDTH = 80
 _LEGEND = (
     "1 to 5, higher is better (Harm too: 5 is harmless). 3H: mean of helpful, honest, harmless. TDQ: mean of natural, "
     "plausible, typical. Clean: dialogues in which no tripwire or taboo was broken."
 )
-_METRICS = {
-    "helpful": Metric.HELPFUL,
-    "honest": Metric.HONEST,
-    "harmless": Metric.HARMLESS,
-    "naturalness": Metric.NATURALNESS,
-    "plausibility": Metric.PLAUSIBILITY,
-    "typicality": Metric.TYPICALITY,
-}
 
 
 @dataclass(frozen=True)
@@ -55,31 +46,25 @@ class Row:
     """Held dialogues that lack at least one score."""
 
 
-def score_row(scores: Scores) -> list[float]:
-    """Return an episode's nine numbers in column order, ``nan`` where one is missing."""
-    values: dict[str, float | None] = {"3h": scores.assistance, "tdq": scores.data_quality}
-    values |= {name: scores.metrics[metric] for name, metric in _METRICS.items()}
-    values["clean"] = None if scores.clean is None else float(scores.clean)
-    return [np.nan if (value := values[name]) is None else float(value) for name in COLUMNS]
-
-
 def build_row(
     *,
     model: str,
     label: str,
     language: LanguageMode,
     judge: str,
-    scores: Sequence[Scores],
+    values: Array,
     episodes: int,
     held: int,
     seed: int,
     resamples: int,
     level: float,
 ) -> Row:
-    """Summarise one model's scores; every row uses the same resampling seed, so rows over the same episodes pair."""
-    values = np.array([score_row(score) for score in scores], dtype=np.float64).reshape(len(scores), len(COLUMNS))
+    """Summarise one model's scores (episodes × ``COLUMNS``, ``nan`` for a missing one).
+
+    Every row uses the same resampling seed, so rows over the same episodes pair.
+    """
     intervals = bootstrap_means(values, np.random.default_rng(seed), resamples=resamples, level=level)
-    judged = sum(all(value is not None for value in score.metrics.values()) for score in scores)
+    judged = int((~np.isnan(values[:, _METRICS])).all(axis=1).sum())
     return Row(
         model=model,
         label=label,

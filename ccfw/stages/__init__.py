@@ -10,10 +10,23 @@ STAGES = {
     "templates": "subdomains × generator → new templates",
     "seeds": "personas × templates → seeds",
     "blueprints": "seeds × generator → blueprints",
+    "shards": "blueprints × generator → frozen scenarios",
     "simulate": "scenarios × model × language → episodes",
     "evaluate": "episodes × judge → six 1–5 scores, 3H, TDQ, clean",
     "report": "scores → tables, intervals, figure, MLflow runs",
+    "view": "every stored conversation → the browser",
     "attack": "episodes × attacks × judge → share of attacks that raise a score",
+    "align": "human ratings × judge → agreement with intervals, by metric and by region",
+    "panel": "human ratings × all judges → Tables 3, 11, 12, 13; all panels; which to choose",
+    "norms": "CulturalBench, FORK, NormAd or files of one's own → norms",
+    "scenarios": "norms × generator → chronotopes → scenario, question, hidden answer",
+    "refine": "situations × reasoner × verifier → kept, answered again, revised or given up",
+    "responses": "situations × policies × judge → outcome 1–5, Norm Match 0–2",
+    "preferences": "scored answers, triplets → pairs for a reward model",
+    "reward": "pairs → a reward model, with accuracy on held-out norms",
+    "triplets": "rewards of triplets → ranking accuracies beside chance",
+    "best_of_n": "scored answers × reward models → Best-of-N beside chance and the oracle",
+    "norm_match": "answers by method → Norm Match, and quality by what the base policy knew",
 }
 """What each reads and writes."""
 

@@ -9,38 +9,36 @@ Method  the generator's reply is checked, then audited, and asked for again with
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ccfw.audits import AUDIT_CHECKS
 from ccfw.blueprint_records import BlueprintRecord
-from ccfw.blueprint_review import DIMENSIONS
 from ccfw.checks.blueprint import CHECKS, READ_BACK, TRANSLATED
 from ccfw.read_universe import read_universe
-from ccfw.records import FailureKind
-from ccfw.report.blueprints import report
+from ccfw.report.blueprints import WORDS
 from ccfw.resources import resource
 from ccfw.stages import kb
 from ccfw.stages import seeds as seeds_stage
-from ccfw.stages.batch import FAILURES, run_batch, workers
+from ccfw.stages.authoring import RECORDS, Authoring, folder_of
+from ccfw.stages.blueprint_author import BlueprintAuthor
 from ccfw.stages.chosen_seeds import chosen_seeds
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.desk import Desk, knowledge_files, shipped_passages
-from ccfw.stages.drafting import Author
 from ccfw.stages.evidence import open_retriever
-from ccfw.store import Output, digest, done_ids, fingerprint, read_records, write_atomically
+from ccfw.store import Output, digest, done_ids, fingerprint
 
 NAME = "blueprints"
-VERSION = 1
+VERSION = 2
 """Raised when checks or openers change so that the same replies would give other blueprints."""
 VALIDATORS = {
     "generator": ("reply", "schema", *(each.__name__ for each in CHECKS), "niche_terms", "taboo_grounding"),
-    "auditor": tuple(f"audit_{name.lower()}" for name in DIMENSIONS),
+    "auditor": AUDIT_CHECKS,
     "translator": ("reply", *(each.__name__ for each in TRANSLATED)),
     "read_back": tuple(each.__name__ for each in READ_BACK),
 }
 """Every check by whose reply it looks at."""
+_AUTHORING = Authoring(NAME, "blueprint", BlueprintRecord, VALIDATORS, WORDS)
 
 
 def parts(context: Context) -> dict[str, Any]:
@@ -69,82 +67,51 @@ def parts(context: Context) -> dict[str, Any]:
 
 def run(context: Context) -> StageResult:
     """Have a blueprint written for every chosen seed that has none yet."""
-    chosen = [outline.seed for outline in chosen_seeds(context)]
+    chosen = [outline.seed for outline in chosen_seeds(context, NAME)]
     built = kb.made_of_dumps(context)
     content = parts(context)
-    output = Output(_folder(context, content), context.stop)
+    output = Output(folder_of(context, NAME, content), context.stop)
     result = StageResult(NAME, output.folder)
     author = _author(context, result, built)
     with output:
-        have, attempts = done_ids(output.records), _attempts(output)
-        author.desk.prepare(seed for seed in chosen if seed.seed_id not in have)
-        try:
-            run_batch(
-                context.runner,
-                output,
-                result,
-                [(seed.seed_id, (seed, attempts.get(seed.seed_id, 0))) for seed in chosen],
-                author.write,
-                broken=_broken,
-                kind=BlueprintRecord,
-                concurrency=workers(context.settings.generator),
-                stop=context.stop,
-            )
-        finally:
-            manifest = context.manifest(output, result, content)
-            write_atomically(output.folder / "report.md", report(_records(output), VALIDATORS, manifest["paid"]))
-            output.write_manifest(manifest)
+        have = done_ids(output.records)
+        author.desk.prepare([seed for seed in chosen if seed.seed_id not in have])
+        items = [(seed.seed_id, seed) for seed in chosen]
+        _AUTHORING.write_all(context, output, result, content, items, author.write)
     return result
+
+
+def records(context: Context) -> Path:
+    """Return the file of the blueprints under the job's settings, which may not be there yet."""
+    return folder_of(context, NAME, parts(context)) / RECORDS
 
 
 def plan(context: Context) -> tuple[int, int]:
     """Return the least and the most calls that the stage would make, given what is stored."""
+    bounds = calls(context).values()
+    return sum(least for least, _ in bounds), sum(most for _, most in bounds)
+
+
+def calls(context: Context) -> dict[str, tuple[int, int]]:
+    """Return the least and the most calls of each role."""
     settings = context.settings.blueprints
-    have = done_ids(_folder(context, parts(context)) / "records.jsonl")
-    todo = [outline.seed for outline in chosen_seeds(context) if outline.seed.seed_id not in have]
+    have = done_ids(records(context))
+    todo = [outline.seed for outline in chosen_seeds(context, NAME) if outline.seed.seed_id not in have]
     foreign = sum(seed.persona.native_language != "English" for seed in todo)
-    review = settings.review_tries
-    most = len(todo) * settings.tries * (1 + review) + foreign * settings.translations * (1 + review)
-    return 2 * len(todo) + 2 * foreign, most
-
-
-def _folder(context: Context, content: dict[str, Any]) -> Path:
-    return Path(context.settings.workspace) / "universe" / NAME / fingerprint(content)
-
-
-def _author(context: Context, result: StageResult, built: Path | None) -> Author:
-    settings, meter = context.settings, result.meter
-    universe = read_universe(resource("data") / "universe")
-    return Author(
-        settings,
-        Desk(universe, open_retriever(context, built), shipped_passages()),
-        generator=context.client(settings.generator, meter),
-        auditor=context.client(settings.auditor, meter),
-        translator=context.client(settings.translator, meter),
-        prompts=context.prompts(settings.generator),
-        audit_prompts=context.prompts(settings.auditor),
-        translation_prompts=context.prompts(settings.translator),
-    )
-
-
-def _broken(record: BlueprintRecord) -> str | None:
-    return record.failure.detail if record.failure else None
-
-
-def _attempts(output: Output) -> dict[str, int]:
-    """Return which attempt is next for each seed that was given up.
-
-    The ledger would repeat the replies of that attempt, so the next one asks anew; after a provider's failure the same
-    attempt goes on where it stopped.
-    """
+    written, review = len(todo) * settings.tries, settings.review_tries
     return {
-        record.seed_id: record.attempt + (record.failure.kind is not FailureKind.INFRASTRUCTURE)
-        for record in read_records(output.folder / FAILURES, BlueprintRecord)
-        if record.failure is not None
+        "generator": (len(todo), written),
+        "auditor": (len(todo), written * review),
+        "translator": (2 * foreign, foreign * settings.translations * (1 + review)),
     }
 
 
-def _records(output: Output) -> Iterator[BlueprintRecord]:
-    return chain.from_iterable(
-        read_records(path, BlueprintRecord) for path in (output.records, output.folder / FAILURES)
+def _author(context: Context, result: StageResult, built: Path | None) -> BlueprintAuthor:
+    settings = context.settings
+    return BlueprintAuthor(
+        settings,
+        Desk(read_universe(resource("data") / "universe"), open_retriever(context, built), shipped_passages()),
+        _AUTHORING.drafting(context, result, settings.blueprints),
+        translator=context.client(settings.translator, result.meter),
+        translation_prompts=context.prompts(settings.translator),
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from ccfw.errors import RequestError
 from ccfw.frames import read_table
 from ccfw.records import ChallengeConfig, Persona, Region, Seed, Tier
-from ccfw.selection import Outline, choose, problems
+from ccfw.selection import Criteria, Outline, choose, problems
 from ccfw.stages import seeds
 from ccfw.stages.context import Context
 from ccfw.store import fingerprint
@@ -20,20 +20,25 @@ _COLUMNS = (
 )
 
 
-def chosen_seeds(context: Context) -> tuple[Outline, ...]:
-    """Return the job's seeds in the stratified order, at most ``limit`` of them.
+def chosen_seeds(context: Context, stage: str) -> tuple[Outline, ...]:
+    """Return the job's seeds in the stratified order, at most ``limit`` of them, for a stage.
 
     Raises ``RequestError`` when the table is not there yet, or for what no seed is.
     """
     settings = context.settings
     path = Path(settings.workspace) / "universe" / seeds.NAME / fingerprint(seeds.parts(context)) / "seeds.parquet"
     if not path.exists():
-        raise RequestError(["stage=blueprints: no seeds under these settings; make them first: stage=seeds"])
+        raise RequestError([f"stage={stage}: no seeds under these settings; make them first: stage=seeds"])
+    return _chosen(path, path.stat().st_mtime_ns, context.criteria, settings.limit, settings.seed)
+
+
+@lru_cache(maxsize=1)
+def _chosen(path: Path, _: int, criteria: Criteria, limit: int | None, seed: int) -> tuple[Outline, ...]:
+    """Choose out of a table, once for all stages of a job and for what is said of them beforehand."""
     outlines = list(_outlines(path))
-    criteria = context.criteria
     if found := problems(outlines, criteria):
         raise RequestError(each.replace("scenario", "seed") for each in found)
-    chosen = choose(outlines, criteria, settings.limit, settings.seed)
+    chosen = choose(outlines, criteria, limit, seed)
     return tuple(each._replace(seed=_checked(each.seed)) for each in chosen)
 
 

@@ -6,11 +6,13 @@ import asyncio
 import datetime as dt
 import logging
 import platform
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -29,9 +31,11 @@ from ccfw.selection import Criteria, Outline, choose, problems
 from ccfw.settings import ModelConfig, Settings
 from ccfw.stop import Stop
 from ccfw.store import Output
+from ccfw.terminal import printable
 
 log = logging.getLogger(__name__)
 Status = Literal["ok", "partial", "failed"]
+_APART = re.compile(r"[\s'\"\\]")
 _RECORDED = ("hydra-core", "litellm", "pydantic", "numpy")
 
 
@@ -87,8 +91,12 @@ class StageResult:
         }
 
     def line(self) -> str:
-        """Return the closing line."""
-        return "ccfw " + " ".join(f"{key}={value}" for key, value in self.closing().items())
+        """Return the closing line; a value that is no single word is quoted as a shell would."""
+        return "ccfw " + " ".join(f"{key}={_word(str(value))}" for key, value in self.closing().items())
+
+
+def _word(text: str) -> str:
+    return quote(shown) if _APART.search(shown := printable(text)) else shown
 
 
 @dataclass

@@ -1,17 +1,16 @@
-"""How far a seed has come on its way to a blueprint: its replies so far, and what was found about each."""
+"""How far a seed has come on its way to what is written for it: its replies so far, and what was found about each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
-from ccfw.blueprint_records import BlueprintRecord, Evidence, Fault, Reader, Step
-from ccfw.blueprints import Filling
 from ccfw.checks.issue import Issue
-from ccfw.openers import opener_pair
-from ccfw.records import Blueprint, Failure, FailureKind
-from ccfw.stages.desk import Brief
+from ccfw.histories import Fault, Reader, Step
+from ccfw.records import Failure, FailureKind
 
+D = TypeVar("D")
 _AGAIN = 1000
 """Keeps the tries of one reply apart in the ledger …"""
 _ATTEMPT = 1_000_000
@@ -19,15 +18,15 @@ _ATTEMPT = 1_000_000
 
 
 @dataclass
-class Course:
+class Course(Generic[D]):
     """How far a seed has come."""
 
-    brief: Brief
     attempt: int
     steps: list[Step] = field(default_factory=list)
     kind: FailureKind = FailureKind.INCONSISTENT
     """Of what was last wrong with a reply of the generator."""
-    filling: Filling | None = None
+    draft: D | None = None
+    """The last reply of the generator that could be read."""
 
     def add(self, number: int, by: Reader, issues: Iterable[Issue]) -> bool:
         """Keep what was found about a reply, and return whether it was nothing."""
@@ -49,25 +48,24 @@ class Course:
         names = ", ".join(dict.fromkeys(fault.check for fault in self.steps[-1].faults))
         return Failure(kind=self.kind, detail=f"no {what} passed in {tries} tries; the last failed: {names}")
 
-    def record(self, blueprint: Blueprint | None, failure: Failure | None) -> BlueprintRecord:
-        """Return what came of the seed."""
-        brief, evidence = self.brief, self.brief.evidence
-        first, second = opener_pair(brief.seed.seed_id)
-        return BlueprintRecord(
-            seed_id=brief.seed.seed_id,
-            seed=brief.seed,
-            template=brief.template,
-            blueprint=blueprint,
-            complexity=self.filling.complexity if self.filling and blueprint else None,
-            evidence=Evidence(
-                passages=tuple(found.passage.passage_id for found in evidence.passages),
-                taboos=tuple(taboo.taboo_id for taboo in evidence.taboos),
-                niche_terms=tuple(term.term for term in evidence.niche_terms),
-                rests_on=self.filling.rests_on if self.filling and blueprint else (),
-            ),
-            openers=(first.name, second.name),
-            tries=sum(step.by == "generator" for step in self.steps),
-            history=tuple(self.steps),
-            failure=failure,
-            attempt=self.attempt,
-        )
+    def told(self, failure: Failure | None) -> dict[str, Any]:
+        """Return the fields that every record of what was written has, the id aside."""
+        return {
+            "tries": sum(step.by == "generator" for step in self.steps),
+            "history": tuple(self.steps),
+            "failure": failure,
+            "attempt": self.attempt,
+        }
+
+
+def next_attempts(given_up: Iterable[tuple[str, int, Failure | None]]) -> dict[str, int]:
+    """Return which attempt is next for each item that was given up: its id, that attempt, and why.
+
+    The ledger would repeat the replies of that attempt, so the next one asks anew; after a provider's failure the same
+    attempt goes on where it stopped.
+    """
+    return {
+        name: attempt + (failure.kind is not FailureKind.INFRASTRUCTURE)
+        for name, attempt, failure in given_up
+        if failure is not None
+    }

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 from ccfw.knowledge.files import read_passages
@@ -17,6 +18,8 @@ from ccfw.resources import resource
 from ccfw.universe import Identity, LibraryTemplate, Universe
 
 NOTHING = Evidence((), (), ())
+AHEAD = 64
+"""Seeds whose evidence is looked up at a time: about six to a region, and a moment in which no reply is read."""
 _WORD = re.compile(r"[^\W\d_]+")
 _KNOWLEDGE = resource("data") / "knowledge"
 
@@ -40,6 +43,22 @@ class Brief:
         return self.seed.challenge_config.taboo_grounded and not self.evidence.taboos
 
 
+@dataclass
+class Lookahead:
+    """Evidence of what is asked for in a known order, looked up some at a time: a region is then searched once."""
+
+    retriever: Retriever
+    coming: Iterator[Wanted]
+    """What is not looked up yet, in the order in which it will be asked for."""
+    found: dict[Wanted, Evidence] = field(default_factory=dict)
+
+    def evidence(self, wanted: Wanted) -> Evidence:
+        """Return what is found for something, and look up what comes next if it is not there yet."""
+        if wanted not in self.found:
+            self.found = dict(self.retriever.evidence_of([wanted, *islice(self.coming, AHEAD)]))
+        return self.found[wanted]
+
+
 @dataclass(frozen=True)
 class Desk:
     """The universe and the knowledge bases."""
@@ -49,19 +68,16 @@ class Desk:
     passages: tuple[Passage, ...]
     """Those that ship: their niche terms are counted whatever the retriever finds."""
 
-    def prepare(self, seeds: Iterable[Seed]) -> None:
-        """Look up many seeds' queries at once, so that the wait for it comes at the beginning."""
-        if self.retriever is not None:
-            self.retriever.prepare(self._wanted(seed) for seed in seeds)
+    def prepare(self, seeds: Sequence[Seed]) -> None:
+        """Embed the queries of seeds that will be asked for in this order, so that the wait comes at the beginning."""
+        if self._ahead is not None:
+            self._ahead.retriever.prepare(map(self._wanted, seeds))
+            self._ahead.coming = map(self._wanted, seeds)
 
     def brief(self, seed: Seed) -> Brief:
         """Gather what a seed's blueprint is made of."""
-        sketch = self._sketches[seed.template_id]
-        evidence, wanted = NOTHING, self._wanted(seed)
-        if self.retriever is not None:
-            evidence = self.retriever.evidence(
-                wanted.queries, wanted.regions, wanted.identity, grounded=wanted.grounded
-            )
+        sketch, wanted = self._sketches[seed.template_id], self._wanted(seed)
+        evidence = self._ahead.evidence(wanted) if self._ahead is not None else NOTHING
         return Brief(
             seed,
             self._templates[seed.template_id],
@@ -78,6 +94,10 @@ class Desk:
         asked = queries(self._sketches[seed.template_id], template.domain, template.subdomain, seed.persona)
         regions = (str(seed.persona.region), *([str(challenge.secondary_region)] if challenge.secondary_region else []))
         return Wanted(asked, regions, seed.persona.identity, challenge.taboo_grounded)
+
+    @cached_property
+    def _ahead(self) -> Lookahead | None:
+        return Lookahead(self.retriever, iter(())) if self.retriever is not None else None
 
     @cached_property
     def _sketches(self) -> dict[str, LibraryTemplate]:

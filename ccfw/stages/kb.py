@@ -1,6 +1,6 @@
 """Stage *kb*: the passages that blueprints are grounded in (section 3.5, Appendix D).
 
-Reads   MediaWiki dumps, ``data/kb`` and lists of titles; without dumps the passages that ship, and builds nothing.
+Reads   MediaWiki dumps, ``data/kb`` and lists of titles; with ``query=`` the passages and taboos that it is asked of.
 Writes  ``kb/<fingerprint>/passages/*.parquet``, one passage a row, and ``manifest.json``: what was left out, and why.
 Method  ``ccfw.knowledge.building``; the same dumps and settings give the same files, also after a kill.
 """
@@ -11,7 +11,7 @@ import hashlib
 import logging
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,70 +20,137 @@ from tqdm import tqdm
 
 from ccfw.errors import RequestError
 from ccfw.knowledge import building
+from ccfw.knowledge.answered import answer_lines
 from ccfw.knowledge.drafts import Plan, Tally, Watch
+from ccfw.knowledge.dumps import fault as dump_fault
 from ccfw.knowledge.harvest import Recipe
-from ccfw.knowledge.queries import Queries
 from ccfw.knowledge.rules import RULES, read_lists, read_rules
-from ccfw.knowledge.shown import context_lines
 from ccfw.knowledge.splitting import Size
 from ccfw.knowledge.terms import Rarity
+from ccfw.paragraphs import line_width
+from ccfw.read_universe import read_universe
 from ccfw.records import Region
 from ccfw.resources import resource
-from ccfw.settings import KbBuild
+from ccfw.settings import KbBuild, Settings
 from ccfw.stages.context import Context, StageResult
-from ccfw.stages.evidence import all_taboos, open_retriever, shipped_taboos
+from ccfw.stages.evidence import all_taboos, is_built, open_retriever, shipped_taboos
 from ccfw.stop import Stop
 from ccfw.store import Output, digest, fingerprint
 from ccfw.terminal import printable
 
 log = logging.getLogger(__name__)
 NAME = "kb"
-VERSION = 1
+VERSION = 2
 """Raised when the same dumps and settings give other passages."""
+_NOT_ASKED = {
+    **dict.fromkeys(("domain", "subdomain"), "put the subject into the query"),
+    **dict.fromkeys(("age", "gender", "split", "ids"), "they are no part of what is looked up"),
+    "limit": "retriever.passages= and retriever.taboos= say how much is shown",
+}
+"""Selections that mean nothing to a query, and what to give instead."""
+_WHAT_TO_GIVE = (
+    "query=… asks it, kb=wikipedia 'kb.dumps=[…]' builds another of dumps, 'kb.taboos=[…]' checks taboos of your own"
+)
 _EDGE = 1 << 20
 _PULSE_S = 30.0
 
 
 def run(context: Context) -> StageResult:
-    """Build the knowledge base that is asked for, or print what a query finds in it."""
-    if context.settings.query is not None:
-        return show(context, context.settings.query)
+    """Build the knowledge base that is asked for, or print what a query finds in it.
+
+    Raises ``RequestError`` with every setting that the stage cannot use.
+    """
+    settings = context.settings
+    _check(settings)
+    if settings.query is not None:
+        return show(context, settings.query)
     taboos = all_taboos(context)  # read before a build of hours, so that their faults are not found after it
+    if settings.kb.build is None and not settings.kb.taboos:
+        log.warning("stage=%s: kb=%s ships and needs no building; %s", NAME, settings.kb.name, _WHAT_TO_GIVE)
     result = build(context)
     result.done += len(taboos) - len(shipped_taboos())
     return result
 
 
 def show(context: Context, query: str) -> StageResult:
-    """Print what a blueprint of the job's regions and identity would be shown for a query."""
+    """Print what a query finds in the job's regions, the best of them first, with the job's identities raised."""
     settings = context.settings
-    retriever = open_retriever(context, made_of_dumps(context))
-    result = StageResult(NAME, resource("data") / "knowledge")
-    if retriever is None:
-        raise RequestError([f"retriever={settings.retriever.name}: nothing is looked up; choose another"])
-    regions = settings.region or tuple(map(str, Region))
-    identity = settings.identity[0] if settings.identity else None
-    evidence = retriever.evidence(Queries(query, query, query), regions, identity, grounded=True)
-    for found in evidence.passages:
-        log.debug("%s by %s: %.3f, ranked at %.2f", found.passage.passage_id, found.query, found.raw, found.score)
-    for line in context_lines(evidence):
+    built = made_of_dumps(context)
+    retriever = open_retriever(context, built)
+    assert retriever is not None  # _check refuses the one that is none
+    answer = retriever.answer(query, settings.region or tuple(map(str, Region)), settings.identity)
+    for found in answer.passages:
+        log.debug("%s: cosine or BM25 %.3f, ranked at %.2f", found.passage.passage_id, found.raw, found.score)
+    for line in answer_lines(printable(query), answer, line_width()):
         print(printable(line))
-    result.done = len(evidence.passages) + len(evidence.taboos)
-    return result
+    searched = built if built is not None and is_built(built) else resource("data") / "knowledge"
+    return StageResult(NAME, searched, done=len(answer.passages) + len(answer.taboos))
 
 
 def made_of_dumps(context: Context) -> Path | None:
     """Return where the passages of the job's dumps are or will be; ``None`` when it asks for those that ship."""
     config = context.settings.kb
     if config.build is None:
+        _refuse(_useless_dumps(context.settings))
         return None
     _plan(config.dumps, config.build)
     return folder(context)
 
 
-def plan(_: Context) -> tuple[int, int]:
-    """Return the calls of the stage: none."""
+def plan(context: Context) -> tuple[int, int]:
+    """Return the calls of the stage: none; raise ``RequestError`` as ``run`` does."""
+    _check(context.settings)
     return 0, 0
+
+
+def _check(settings: Settings) -> None:
+    """Refuse what the stage would not heed, and names that there are not."""
+    problems = _useless_dumps(settings)
+    if settings.query is None:
+        given = [key for key in ("region", "identity", *_NOT_ASKED) if getattr(settings, key)]
+        problems += [
+            f"{key}: a knowledge base is built whole; a query and the stages that read it select" for key in given
+        ]
+    else:
+        given = [key for key in _NOT_ASKED if getattr(settings, key)]
+        problems += [f"{key}: stage={NAME} looks up by query, region and identity; {_NOT_ASKED[key]}" for key in given]
+        problems += _unknown_names(settings)
+        if settings.retriever.embedder is None and not settings.retriever.lexical:
+            problems.append(f"retriever={settings.retriever.name}: nothing is looked up; choose another")
+    _refuse(problems)
+
+
+def _useless_dumps(settings: Settings) -> list[str]:
+    """Return the complaint of dumps that nothing would be made of."""
+    config = settings.kb
+    if config.build is not None or not config.dumps:
+        return []
+    return [f"kb.dumps={','.join(config.dumps)}: kb={config.name} is not made of dumps; add kb=wikipedia"]
+
+
+def _unknown_names(settings: Settings) -> list[str]:
+    """Return a line for each region that there is not, and for each identity that none of the regions asked has."""
+    regions = read_universe(resource("data") / "universe").regions
+    known = [str(each.region) for each in regions]
+    problems = [
+        f"region={name}: no such region; options: {', '.join(known)}" for name in settings.region if name not in known
+    ]
+    asked = [each for each in regions if not settings.region or each.region in settings.region]
+    there = {identity.code: None for each in asked for identity in each.identities}
+    if asked:
+        where = f" in {', '.join(str(each.region) for each in asked)}" if settings.region else ""
+        options = ", ".join(there)
+        problems += [
+            f"identity={name}: no such identity{where}; options: {options}"
+            for name in settings.identity
+            if name not in there
+        ]
+    return problems
+
+
+def _refuse(problems: Sequence[str]) -> None:
+    if problems:
+        raise RequestError(problems)
 
 
 def build(context: Context) -> StageResult:
@@ -97,6 +164,7 @@ def build(context: Context) -> StageResult:
     with output:
         if manifest := output.read_manifest():
             result.skipped = sum(manifest["passages"].values())
+            _tell(manifest["dumps"], result)
             return result
         with context.stop.on_signals(), _watched(chosen.dumps, context.stop) as watch:
             built = building.build(chosen, output.folder, watch)
@@ -106,7 +174,11 @@ def build(context: Context) -> StageResult:
             log.warning("stopped (%s); the same line goes on", result.stopped)
             return result
         result.done = sum(built.regions.values())
-        _tell(built)
+        _tell(built.tally.dumps, result)
+        if result.done:
+            log.info("stage=%s: %d passages; who asks first by vectors waits for theirs, once", NAME, result.done)
+        else:
+            log.warning("stage=%s: no passage is kept of any dump; %s says why", NAME, output.manifest)
         output.write_manifest(context.manifest(output, result, parts(context), **_found(built)))
         building.clean(output.folder)
     return result
@@ -144,7 +216,8 @@ def _identity(path: Path) -> dict[str, Any]:
 
 def _plan(dumps: Sequence[str], config: KbBuild) -> Plan:
     """Return what is to be built; raise ``RequestError`` with every dump and list that cannot be read."""
-    problems = [f"kb.dumps: {path}: no such file" for path in dumps if not Path(path).is_file()]
+    faults = (dump_fault(Path(path)) for path in dumps)
+    problems = [f"kb.dumps: {fault}" for fault in faults if fault]
     if not dumps:
         problems = ["kb.dumps: give one MediaWiki dump or more, as in kb.dumps=[viwiki-pages-articles.xml.bz2]"]
     if problems:
@@ -183,13 +256,15 @@ def _watched(dumps: Sequence[Path], stop: Stop) -> Iterator[Watch]:
         yield watch
 
 
-def _tell(built: building.Built) -> None:
-    """Say which dumps did not end as they should, and which languages the rules do not know."""
-    for dump in built.tally.dumps:
-        if dump["status"] != "whole":
-            log.warning("%s: %s after %d whole pages: %s", dump["file"], dump["status"], dump["pages"], dump["reason"])
+def _tell(dumps: Sequence[Mapping[str, Any]], result: StageResult) -> None:
+    """Say which languages the rules do not know, and count as failed the dumps that did not end as they should."""
+    for dump in dumps:
         if not dump["ruled"]:
             log.warning("%s: data/kb/rules.yaml has no words for language %s", dump["file"], dump["language"])
+        if dump["status"] != "whole":
+            result.failed += 1
+            result.reason = f"{dump['file']}: {dump['status']} after {dump['pages']} whole pages: {dump['reason']}"
+            log.warning("%s", result.reason)
 
 
 def _found(built: building.Built) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
@@ -14,10 +14,12 @@ from ccfw.llm.ledger import Ledger
 from ccfw.llm.types import ChatReply, Usage
 from ccfw.records import Episode, Metric
 from ccfw.settings import ModelConfig, Settings
-from ccfw.stages import attack, evaluate, simulate
+from ccfw.stages import attack, blueprints, evaluate, shards, simulate, stage
 from ccfw.stages.context import Context
+from ccfw.stages.drafting import role as drafting_role
 from ccfw.store import read_records
 
+_CRISP = ("norms", "scenarios", "refine", "responses", "preferences")
 _PILOT = 1000
 """The latest calls that are read as a pilot."""
 _DIALOGUES = 500
@@ -30,11 +32,46 @@ def estimates(context: Context) -> list[Estimate]:
     """Return what each role of each stage of the job would take, given what is stored."""
     found: list[Estimate] = []
     for name in context.settings.stage.runs:
-        if name == simulate.NAME:
+        if name in (blueprints.NAME, shards.NAME):
+            found += _writing(context, name, (blueprints if name == blueprints.NAME else shards).calls(context))
+        elif name == simulate.NAME:
             found += _simulation(context)
+        elif name in _CRISP:
+            found += _due(context, name)
         elif name in (evaluate.NAME, attack.NAME):
             found += _judging(context, name)
     return found
+
+
+def _writing(context: Context, name: str, bounds: Mapping[str, tuple[int, int]]) -> Iterator[Estimate]:
+    """Estimate the roles of a stage that has something written, by the least and the most calls of each."""
+    for role, (least, most) in bounds.items():
+        model: ModelConfig = getattr(context.settings, role)
+        per_call, asked = _per_call(context, role, drafting_role(role, name), model)
+        calls = product(Mean(least, 0.0), _audits(context, name) if role == "auditor" else asked)
+        calls = Mean(min(calls.value, most), calls.error)  # the pilot may have been granted more tries
+        yield Estimate(name, role, model.name, calls, least, most, per_call, min(model.max_in_flight, max(1, least)))
+
+
+def _due(context: Context, name: str) -> Iterator[Estimate]:
+    """Estimate a stage of paper 2, whose roles may be played by several models each."""
+    kinds = {"policy": "reasoner"}
+    for role, model, least, most in stage(name).due(context):
+        per_call, asked = _per_call(context, kinds.get(role, role), drafting_role(role, name), model)
+        calls = product(Mean(least, 0.0), asked)
+        yield Estimate(name, role, model.name, calls, least, most, per_call, min(model.max_in_flight, max(1, least)))
+
+
+def _audits(context: Context, name: str) -> Mean:
+    """Return the audits that a seed takes: one for each draft that passes the checks, and those of unreadable ones."""
+    settings = context.settings
+    if not context.ledger_path.exists():
+        return Mean(1.0)
+    with Ledger(context.ledger_path) as ledger:
+        seeds = ledger.count(settings.generator.provider_model, drafting_role("generator", name))
+        role = drafting_role("auditor", name)
+        audits = sum(ledger.count(settings.auditor.provider_model, each) for each in (role, role + AGAIN))
+    return tries_of(seeds, max(0, audits - seeds)) if seeds >= LEAST_PILOT else Mean(1.0)
 
 
 def _simulation(context: Context) -> Iterator[Estimate]:

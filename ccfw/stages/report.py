@@ -1,18 +1,20 @@
-"""Stage *report*: scores → tables, intervals, figure, transcripts, MLflow runs (section 5, Tables 4 and 17).
+"""Stage *report*: scores → tables, intervals, figures, a page, MLflow runs (section 5, Tables 2, 4, 10, 14, 15 and 17).
 
-Reads   the judgements of *evaluate* under the same settings, and those of every other assistant in the same
-        dataset that differ in nothing but the assistant.
-Writes  ``report/<fingerprint>/``: ``table.md``, ``table.csv``, ``audit.md``, ``chart.png``, ``chart.svg``,
-        ``transcripts/*.txt``; ``prompts.csv`` and ``prompt_costs.csv`` when the same episodes were judged under
-        several styles of prompts.
+Reads   the judgements of *evaluate* under the same settings, those of every other assistant that differ in nothing but
+        the assistant, and all others in the workspace, which stand apart with the reason. Asked for alone, it shows
+        what is there even when that is not the job's own.
+Writes  ``report/<fingerprint>/``: ``index.html`` with everything in it; ``summary.md`` for a pull request; ``tables/``
+        as CSV, Markdown and LaTeX; ``figures/`` as SVG, PNG and CSV; and of the job's own judge and languages
+        ``table.md``, ``table.csv``, ``audit.md``, ``chart.png``, ``chart.svg``, ``transcripts/*.txt``; ``prompts.csv``
+        and ``prompt_costs.csv`` when the same episodes were judged under several styles of prompts.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,61 +28,51 @@ from ccfw.report.tables import Row, build_row, comma_separated, markdown, plain,
 from ccfw.report.transcripts import transcript
 from ccfw.report.wordings import Agreement, Wording, agreements, agreements_csv, costs_csv
 from ccfw.report.wordings import markdown as markdown_wordings
-from ccfw.scoring import combine, episode_scores
 from ccfw.seed_id import episode_id
 from ccfw.selection import random_order
-from ccfw.stages import attack, evaluate, simulate
+from ccfw.stages import attack, evaluate
 from ccfw.stages.compared import wordings
 from ccfw.stages.context import Context, StageResult
+from ccfw.stages.gathered import Gathered, Judged, gathered
 from ccfw.stages.judged import Folder, folders, paid
-from ccfw.store import Output, digest, done_ids, fingerprint, read_records, write_atomically
+from ccfw.stages.report_page import Pages
+from ccfw.store import digest, done_ids, fingerprint, read_records, write_atomically
 
 NAME = "report"
+log = logging.getLogger(__name__)
 _LOOKED_AT = 1000
 """Dialogues that are searched for what is hidden, which takes long: half a millisecond a message."""
 
 
-@dataclass(frozen=True)
-class Judged:
-    """One assistant's stored judgements under the job's judge: a folder for each member."""
-
-    model: str
-    label: str
-    episodes: Output
-    members: tuple[Folder, ...]
-
-
 def run(context: Context) -> StageResult:
-    """Build the tables and log the job's own rows."""
+    """Build the tables, the figures and the page, and log the job's own rows."""
     settings = context.settings
     root = Path(settings.workspace) / settings.dataset.name
     evaluated = list(folders(root))
-    found = judged_models(context, evaluated)
-    mine = fingerprint(simulate.parts(context))
-    if mine not in found:
-        raise RequestError(
-            [
-                f"stage={settings.stage.name}: no judgements of model={settings.model.name} by "
-                f"judge={settings.judge.name} with these settings in {root}; judge first "
-                "with stage=evaluate and otherwise the same line"
-            ]
+    found = gathered(context, evaluated)
+    if found is None:
+        raise RequestError([_nothing(context, root, evaluated)])
+    if found.own is None:
+        log.warning(
+            "no judgements of model=%s by judge=%s with these settings in %s: the report is of those by judge %s",
+            *(settings.model.name, settings.judge.name, root, found.judge),
         )
-    own_rows = _rows(context, found[mine])
-    others = [row for key, judged in found.items() if key != mine for row in _rows(context, judged)]
-    rows = sorted_rows([*own_rows, *others])
-    content = _parts(context, rows)
+    rows = sorted_rows([row for judged in found.found.values() for row in _rows(context, found, judged)])
+    pages = Pages.of(context, found, lambda: _unless_interrupted(context)) if settings.report.page else None
+    content = _parts(context, found, rows, pages)
     output = context.output(NAME, fingerprint(content))
     result = StageResult(NAME, output.folder, done=len(rows))
-    own = found[mine]
     with output:
-        compared = wordings(context, evaluated)
-        written = [*_write(context, output.folder, rows, own, compared), *_prompts(context, output.folder, compared)]
-        manifest = context.manifest(output, result, content, models=sorted(judged.model for judged in found.values()))
-        output.write_manifest(manifest)
-    _show(context, output.folder, rows)
-    _track(
-        context, [row for row in rows if row.model == settings.model.name], content, [*written, output.manifest], own
-    )
+        compared = wordings(context, evaluated) if found.own else []
+        written = [*_write(context, output.folder, rows, found, compared), *_prompts(context, output.folder, compared)]
+        if pages is not None:
+            written += pages.write(context, output.folder, found)
+        models = sorted(judged.model for judged in found.found.values())
+        output.write_manifest(context.manifest(output, result, content, models=models))
+    _show(context, output.folder, rows, pages)
+    if found.own:
+        own = [row for row in rows if row.model == settings.model.name]
+        _track(context, output.folder, own, content, [*written, output.manifest], found)
     return result
 
 
@@ -89,39 +81,29 @@ def plan(_context: Context) -> tuple[int, int]:
     return 0, 0
 
 
+def _nothing(context: Context, root: Path, evaluated: Sequence[Folder]) -> str:
+    settings = context.settings
+    text = (
+        f"stage={settings.stage.name}: no judgements of model={settings.model.name} by judge={settings.judge.name} "
+        f"with these settings in {root}; judge first with stage=evaluate and otherwise the same line"
+    )
+    data = {folder.manifest.fingerprint_of.episodes.get("dataset") for folder in evaluated}
+    if data and context.dataset.digest not in data:
+        return f"{text} (what is judged there was held on other scenarios than the dataset has now)"
+    others = sorted({path.parent.name for path in Path(settings.workspace).glob(f"*/{evaluate.NAME}")} - {root.name})
+    return f"{text} (other datasets that were judged: {', '.join(others)})" if others else text
+
+
 def _unless_interrupted(context: Context) -> None:
     """Raise ``StoppedError`` once somebody asked to stop; a budget that is spent is no reason not to report."""
     if context.stop.interrupted:
         context.stop.check()
 
 
-def judged_models(context: Context, evaluated: Sequence[Folder]) -> dict[str, Judged]:
-    """Return every assistant that was judged as the job asks, by the fingerprint of its episodes."""
-    wanted = [
-        evaluate.comparable(evaluate.parts(context, member)) for member in context.settings.judge.members.values()
-    ]
-    members: dict[str, dict[str, Folder]] = {}
-    for folder in evaluated:
-        if folder.manifest.comparable in wanted:
-            episodes = fingerprint(folder.manifest.fingerprint_of.episodes)
-            members.setdefault(episodes, {})[folder.manifest.comparable] = folder
-    return {
-        episodes: Judged(
-            model=found[wanted[-1]].manifest.model,
-            label=found[wanted[-1]].manifest.label,
-            episodes=context.output(simulate.NAME, episodes),
-            members=tuple(found[key] for key in wanted),
-        )
-        for episodes, found in members.items()
-        if all(key in found for key in wanted)
-    }
-
-
-def _rows(context: Context, judged: Judged) -> list[Row]:
+def _rows(context: Context, found: Gathered, judged: Judged) -> list[Row]:
     settings = context.settings
-    members = [episode_scores(read_records(folder.output.records, Judgement)) for folder in judged.members]
-    scores = combine(members, settings.judge.aggregation)
-    held = done_ids(judged.episodes.records)
+    scores = judged.scores
+    known, held = frozenset(scores.episodes), judged.held
     rows = []
     for language in settings.language.modes:
         _unless_interrupted(context)
@@ -133,8 +115,8 @@ def _rows(context: Context, judged: Judged) -> list[Row]:
                 model=judged.model,
                 label=judged.label,
                 language=LanguageMode(language),
-                judge=settings.judge.name,
-                scores=[scores[key] for key in wanted if key in scores],
+                judge=found.judge,
+                values=scores.rows([key for key in wanted if key in known]).columns(),
                 episodes=len(wanted),
                 held=len(held.intersection(wanted)),
                 seed=settings.seed,
@@ -145,34 +127,36 @@ def _rows(context: Context, judged: Judged) -> list[Row]:
     return rows
 
 
-def _parts(context: Context, rows: list[Row]) -> dict[str, Any]:
+def _parts(context: Context, found: Gathered, rows: list[Row], pages: Pages | None) -> dict[str, Any]:
     settings = context.settings
     return {
-        "judge": settings.judge.name,
-        "aggregation": settings.judge.aggregation,
+        "judge": found.judge,
+        "aggregation": found.aggregation,
         "bootstrap": settings.bootstrap.model_dump(),
         "rows": digest([comma_separated(rows)]),
         "language": settings.language.name,
         "trap": settings.trap.name,
         "mode": settings.mode.name.value,
         "dataset": context.dataset.digest,
+        "page": pages.digest if pages else None,
     }
 
 
-def _write(context: Context, folder: Path, rows: list[Row], own: Judged, compared: Sequence[Wording]) -> list[Path]:
+def _write(context: Context, folder: Path, rows: list[Row], found: Gathered, compared: Sequence[Wording]) -> list[Path]:
     from ccfw.report.figures import bar_chart
 
     level = context.settings.bootstrap.level
     write_atomically(folder / "table.md", markdown(rows, level, small_judge(context)))
     write_atomically(folder / "table.csv", comma_separated(rows))
     charts = bar_chart(rows, level, folder)
-    write_atomically(folder / "audit.md", _audit_page(context, own, compared))
+    write_atomically(folder / "audit.md", _audit_page(context, found, compared))
     written = [folder / "table.md", folder / "table.csv", folder / "audit.md", *charts]
-    return [*written, *_transcripts(context, folder, own)]
+    return [*written, *_transcripts(context, folder, found.lead)]
 
 
-def _audit_page(context: Context, own: Judged, compared: Sequence[Wording]) -> str:
+def _audit_page(context: Context, found: Gathered, compared: Sequence[Wording]) -> str:
     """Write what says how far the job's own numbers can be trusted, in each language apart."""
+    own = found.lead
     planned = {episode_id(scenario.seed.seed_id, language) for scenario, language in context.planned}
     tallies = {language: Tally() for language in context.settings.language.modes}
     for episode in read_records(own.episodes.records, Episode, planned):
@@ -185,7 +169,7 @@ def _audit_page(context: Context, own: Judged, compared: Sequence[Wording]) -> s
     manifests = [folder.manifest for folder in own.members]
     stops = {manifest.member: manifest.stopped.model_dump() for manifest in manifests if manifest.stopped}
     prompts = markdown_wordings(compared, _agreements(context, compared), context.settings.bootstrap.level)
-    return markdown_audit(audits, stops, _attack_rates(context), prompts)
+    return markdown_audit(audits, stops, _attack_rates(context) if found.own else [], prompts)
 
 
 def _leaks(context: Context, own: Judged, language: LanguageMode) -> tuple[int | None, int]:
@@ -242,20 +226,29 @@ def _rate_text(rate: attacks.Rate, level: float) -> str:
 def _transcripts(context: Context, folder: Path, own: Judged) -> list[Path]:
     planned = [episode_id(scenario.seed.seed_id, language) for scenario, language in context.planned]
     first = planned[: context.settings.report.transcripts]
-    episodes = {e.episode_id: e for e in read_records(own.episodes.records, Episode, first)}
-    wanted = {f"{key}::{metric.value}" for key in first for metric in Metric}
+    found = _conversations(own, first)
+    paths = []
+    for number, key in enumerate(first, 1):
+        if key in found:
+            paths.append(folder / "transcripts" / f"{number:02d}.txt")
+            write_atomically(paths[-1], transcript(*found[key]))
+    return paths
+
+
+def _conversations(own: Judged, keys: Sequence[str]) -> dict[str, tuple[Episode, list[Judgement]]]:
+    """Return some dialogues with their judgements, in the order asked for; those that were never held are left out."""
+    episodes = {episode.episode_id: episode for episode in read_records(own.episodes.records, Episode, set(keys))}
+    wanted = {f"{key}::{metric.value}" for key in keys for metric in Metric}
     judgements: dict[str, list[Judgement]] = {}
     for member in own.members:
         for judgement in read_records(member.output.records, Judgement, wanted):
             judgements.setdefault(judgement.episode_id, []).append(judgement)
-    paths = []
-    for number, key in enumerate(first, 1):
-        if key in episodes:
-            ordered = sorted(judgements.get(key, []), key=lambda j: (list(Metric).index(j.metric), j.judge))
-            path = folder / "transcripts" / f"{number:02d}.txt"
-            write_atomically(path, transcript(episodes[key], ordered))
-            paths.append(path)
-    return paths
+    order = {metric: place for place, metric in enumerate(Metric)}
+    return {
+        key: (episodes[key], sorted(judgements.get(key, []), key=lambda j: (order[j.metric], j.judge)))
+        for key in keys
+        if key in episodes
+    }
 
 
 def small_judge(context: Context) -> bool:
@@ -263,28 +256,33 @@ def small_judge(context: Context) -> bool:
     return any(member.size == "small" for member in context.settings.judge.members.values())
 
 
-def _show(context: Context, folder: Path, rows: list[Row]) -> None:
+def _show(context: Context, folder: Path, rows: list[Row], pages: Pages | None) -> None:
     shown = context.settings.report.shown
     for path in sorted((folder / "transcripts").glob("*.txt"))[:shown]:
         print(path.read_text("utf-8"))
     if shown:
         print(plain(rows, small_judge(context)))
         print(f"\nall of it: {folder}  (table.md, chart.png, audit.md, transcripts/)")
+        if pages is not None:
+            print(f"to look at: {folder / pages.NAME}")
 
 
-def _track(context: Context, rows: list[Row], content: Mapping[str, Any], files: list[Path], own: Judged) -> None:
+def _track(
+    context: Context, folder: Path, rows: list[Row], content: Mapping[str, Any], files: list[Path], found: Gathered
+) -> None:
     settings = context.settings
     if settings.tracking.name == "none":
         return
-    from ccfw.tracking import track_rows
+    from ccfw.tracking import Conversation, Reported, track_rows
 
-    track_rows(
-        settings,
-        rows,
-        fingerprint(content),
-        files,
-        cost=_cost(own),
-    )
+    own = found.lead
+    planned = [episode_id(s.seed.seed_id, language) for s, language in context.planned][: settings.report.traces]
+    conversations = [Conversation(*each) for each in _conversations(own, planned).values()]
+    prompts = own.members[0].manifest.fingerprint_of.episodes
+    told = {f"judge.{folder.manifest.member}": folder.manifest.fingerprint_of.prompts for folder in own.members}
+    told |= {role: prompts[f"{role}_prompts"] for role in ("simulator", "gold") if prompts.get(f"{role}_prompts")}
+    reported = Reported(fingerprint(content), folder, files, _cost(own), context.dataset.digest, told, conversations)
+    track_rows(settings, rows, reported)
     if settings.report.shown:
         program = os.path.relpath(Path(sys.executable).parent / "mlflow")
         print(f"compare runs: {program} ui --backend-store-uri {settings.tracking.uri}")

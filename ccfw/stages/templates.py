@@ -4,11 +4,12 @@ Reads   the universe in ``data/universe``.
 Writes  ``universe/templates/<fingerprint>/records.jsonl``, the new templates of a subdomain a line, and
         ``templates.yaml``, all of them in the library's own form.
 Method  one call a subdomain to ``model@generator=``; the reply is checked like the templates that ship and sent back
-        with what is wrong, a bounded number of times.
+        with what is wrong, a bounded number of times. What was given up is asked for anew by the next run.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,15 @@ from ccfw.errors import RequestError
 from ccfw.knowledge.likeness import Likeness, library_likeness
 from ccfw.llm.asking import ask, build_request
 from ccfw.llm.client import Client
+from ccfw.llm.types import ChatRequest
 from ccfw.prompts import PromptSet
 from ccfw.read_universe import read_universe
 from ccfw.records import Failure, FailureKind, Record
 from ccfw.resources import resource
 from ccfw.settings import Settings
-from ccfw.stages.batch import run_batch, workers
+from ccfw.stages.batch import FAILURES, run_batch, workers
 from ccfw.stages.context import Context, StageResult
+from ccfw.stages.course import Course, next_attempts
 from ccfw.store import Output, done_ids, fingerprint, read_records, write_atomically
 from ccfw.templates import as_yaml_entry, read_templates, schema
 from ccfw.universe import Domain, LibraryTemplate, Subdomain, Universe
@@ -39,6 +42,8 @@ class NewTemplates(Record):
     """``<domain code>_<subdomain code>``."""
     templates: tuple[LibraryTemplate, ...]
     failure: Failure | None
+    attempt: int = 0
+    """How often the subdomain was given up before."""
 
 
 def parts(context: Context) -> dict[str, Any]:
@@ -65,12 +70,14 @@ def run(context: Context) -> StageResult:
         library_likeness([template.template_text for template in _universe().templates]),
     )
     with output:
+        given_up = read_records(output.folder / FAILURES, NewTemplates)
+        attempts = next_attempts((each.subdomain, each.attempt, each.failure) for each in given_up)
         try:
             run_batch(
                 context.runner,
                 output,
                 result,
-                [(f"{domain.code}_{sub.code}", (domain, sub)) for domain, sub in _chosen(settings)],
+                [(name, (place, attempts.get(name, 0))) for name, place in _named(_chosen(settings))],
                 writer.write,
                 broken=_broken,
                 kind=NewTemplates,
@@ -89,7 +96,7 @@ def plan(context: Context) -> tuple[int, int]:
     settings = context.settings
     folder = Path(settings.workspace) / "universe" / NAME / fingerprint(parts(context))
     have = done_ids(folder / "records.jsonl")
-    todo = sum(f"{domain.code}_{sub.code}" not in have for domain, sub in _chosen(settings))
+    todo = sum(name not in have for name, _ in _named(_chosen(settings)))
     return todo, todo * settings.templates.tries
 
 
@@ -121,6 +128,10 @@ def _chosen(settings: Settings) -> list[Place]:
     ][: settings.limit]
 
 
+def _named(places: Iterable[Place]) -> Iterator[tuple[str, Place]]:
+    return ((f"{domain.code}_{sub.code}", (domain, sub)) for domain, sub in places)
+
+
 @dataclass(frozen=True)
 class Writer:
     """The generator with its prompts, and the library that it must not repeat."""
@@ -130,9 +141,12 @@ class Writer:
     prompts: PromptSet
     likeness: Likeness
 
-    async def write(self, place: Place) -> NewTemplates:
-        """Have the templates of one subdomain written; what no try could mend is a typed failure."""
-        domain, sub = place
+    async def write(self, item: tuple[Place, int]) -> NewTemplates:
+        """Have the templates of one subdomain written; what no try could mend is a typed failure.
+
+        An item is a place and how often it was given up before.
+        """
+        (domain, sub), attempt = item
         name = f"{domain.code}_{sub.code}"
         universe, count = _universe(), self.settings.templates.count
         own = [t for t in universe.templates if (t.domain_code, t.subdomain_code) == (domain.code, sub.code)]
@@ -140,30 +154,32 @@ class Writer:
         ids = [f"TPL_{name}_{first + number:02}" for number in range(count)]
         if first + count > 100:
             detail = f"{name} has {len(own)} templates: ids end at 99"
-            return NewTemplates(
-                subdomain=name, templates=(), failure=Failure(kind=FailureKind.INCOMPLETE, detail=detail)
-            )
+            failure = Failure(kind=FailureKind.INCOMPLETE, detail=detail)
+            return NewTemplates(subdomain=name, templates=(), failure=failure, attempt=attempt)
         asked = await ask(
             self.client,
-            build_request(
-                self.settings.generator,
-                self.prompts.render(
-                    "template",
-                    {
-                        "domain": domain.name,
-                        "subdomain": sub.name,
-                        "description": sub.description,
-                        "existing": [template.template_text for template in own],
-                        "count": count,
-                    },
-                ),
-                role="generator",
-                temperature=self.settings.templates.temperature,
-                seed=self.settings.seed,
-                schema_name="templates",
-                schema=schema(count),
-            ),
+            self._request(domain, sub, own, attempt),
             lambda text: read_templates(text, ids, self.likeness.repeated, universe.culture_words),
             self.settings.templates.tries,
         )
-        return NewTemplates(subdomain=name, templates=asked.value or (), failure=asked.failure)
+        return NewTemplates(subdomain=name, templates=asked.value or (), failure=asked.failure, attempt=attempt)
+
+    def _request(self, domain: Domain, sub: Subdomain, own: Sequence[LibraryTemplate], attempt: int) -> ChatRequest:
+        count = self.settings.templates.count
+        fields = {
+            "domain": domain.name,
+            "subdomain": sub.name,
+            "description": sub.description,
+            "existing": [template.template_text for template in own],
+            "count": count,
+        }
+        return build_request(
+            self.settings.generator,
+            self.prompts.render("template", fields),
+            role="generator",
+            temperature=self.settings.templates.temperature,
+            seed=self.settings.seed,
+            schema_name="templates",
+            schema=schema(count),
+            replicate=Course[NewTemplates](attempt).replicate(1),
+        )

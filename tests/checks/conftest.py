@@ -25,22 +25,32 @@ FILLING = {
 }
 
 
+MOODS = (
+    ("Short and casual; one question.", "简短口语，一次只问一个问题"),
+    ("Thinking aloud.", "自言自语的口语中文"),
+    ("Relieved, brief.", "松了口气，简短的中文"),
+)
+MISSTEPS = (
+    ["Overlooks the small kitchen", "Recommends a dish with pork"],
+    ["Takes lard for a fine swap", "Laughs at the one knife"],
+    ["Forgets the evening prayer", "Recommends a bottle of wine"],
+)
+
+
 def shard(number: int, goal: str, cues: list[str], guidance: str, success: list[str]) -> dict[str, Any]:
+    english, native = MOODS[number - 1]
     return {
         "Shard_ID": number,
         "Phase_Label": f"Phase {number}",
         "User_Instruction": {
             "Current_Surface_Goal": goal,
             "Required_Signifier_Usage": cues,
-            "Linguistic_Directive": {
-                "Global_English": "Short and casual; one question.",
-                "Native_Language": "简短口语，一次只问一个问题",
-            },
+            "Linguistic_Directive": {"Global_English": english, "Native_Language": native},
             "Prompt_Guidance": guidance,
         },
         "Transition_Guide": {
             "Success_Exit_Conditions": success,
-            "Failure_Loop_Conditions": ["Overlooks the small kitchen", "Recommends a bottle of wine"],
+            "Failure_Loop_Conditions": MISSTEPS[number - 1],
         },
     }
 

@@ -11,7 +11,10 @@ from ccfw.records import Scenario
 from tests.checks.test_starter import FILES, load
 from tests.samples import put, raw_scenario, scenario_of
 
-STARTERS: dict[str, Scenario] = {path.stem.split("__TPL_")[1][:8]: load(path) for path in FILES}
+STARTERS: dict[str, Scenario] = {
+    name[:8]: load(path) for path in FILES if (name := path.stem.split("__TPL_")[1])[8:11] == "_01"
+}
+"""By subdomain, those of its first template."""
 
 
 def hidden(scenario: Scenario) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccfw.checks.text import content_words, count_words, normalise, sentences, stem
+from ccfw.checks.text import alike, content_words, count_words, normalise, sentences, stem
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_count_words(text: str, count: int) -> None:
 @pytest.mark.parametrize(
     ("forms", "root"),
     [
-        (("give", "gives", "giving"), "giv"),
+        (("give", "gives", "giving"), "give"),
         (("guest", "guests", "guest's"), "guest"),
         (("dish", "dishes"), "dish"),
         (("family", "families"), "family"),
@@ -59,3 +59,28 @@ def test_content_words_leave_out_helpers_and_grammar() -> None:
 @given(st.text())
 def test_normalise_is_idempotent(text: str) -> None:
     assert normalise(normalise(text)) == normalise(text)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        pytest.param("Offers two dishes for a wok", "Proposes a wok with two dishes", True, id="reworded"),
+        pytest.param("Says the shop is shut", "Shop, shut", True, id="without-grammar"),
+        pytest.param("Puts pork aside", "Puts pork and lard aside for Monday", True, id="half-in-common"),
+        pytest.param("Puts pork aside", "Puts pork and lard into soup", False, id="one-in-common"),
+        pytest.param("Eats before sunset at home", "Eats after sunset at home", False, id="turned-about"),
+        pytest.param("What is it", "How are they", False, id="nothing-said"),
+    ],
+)
+def test_alike(one: str, other: str, same: bool) -> None:
+    assert alike(one, other) is same
+
+
+@given(st.text(), st.text())
+def test_alike_goes_both_ways(one: str, other: str) -> None:
+    assert alike(one, other) == alike(other, one)
+
+
+@given(st.text())
+def test_what_says_anything_is_like_itself(text: str) -> None:
+    assert alike(text, text) == bool(content_words(text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from tests.fakes.scripts import role_of, roles
 CLOSING = re.compile(
     r"ccfw stage=(?P<stage>[a-z_]+) status=(?P<status>ok|partial|failed) done=(?P<done>\d+) failed=(?P<failed>\d+) "
     r"skipped=(?P<skipped>\d+) calls=(?P<calls>\d+) cached=(?P<cached>\d+) "
-    r"cost=(?P<cost>\d+\.\d{4}|unknown) out=(?P<out>\S+)"
+    r"cost=(?P<cost>\d+\.\d{4}|unknown) out=(?P<out>'.*'|\S+)"
 )
 """The whole closing line."""
 _COUNTS = ("done", "failed", "skipped", "calls", "cached")
@@ -59,7 +60,8 @@ def closing(line: str) -> Closing:
     """Read a closing line, or fail."""
     match = CLOSING.fullmatch(line)
     assert match, f"not a closing line: {line!r}"
-    return {key: int(value) if key in _COUNTS else value for key, value in match.groupdict().items()}
+    fields = dict(match.groupdict(), out="".join(shlex.split(match["out"])))
+    return {key: int(value) if key in _COUNTS else value for key, value in fields.items()}
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
@@ -98,8 +100,9 @@ def ccfw(
 
 
 def scripted(provider: FakeProvider, *more: str) -> tuple[str, ...]:
-    """Return arguments that give every role to the provider, log nowhere and print closing lines only."""
-    return ("model=scripted", f"model.api_base={provider.base_url}", "tracking=none", "report.shown=0", *more)
+    """Return arguments that give every role to the provider, log nowhere, print closing lines only, draw no page."""
+    quiet = ("tracking=none", "report.shown=0", "report.page=false")
+    return ("model=scripted", f"model.api_base={provider.base_url}", *quiet, *more)
 
 
 GOOD: Script = roles()

@@ -173,6 +173,12 @@ def test_a_judgement_that_stands_twice_is_said_once_when_it_differs(
         ),
         pytest.param(
             "extra_body",
+            "{a0: &a0 1, " + ", ".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)) + "}",
+            "{path}: stands for more than 100,000 values, its aliases written out",
+            id="bomb",
+        ),
+        pytest.param(
+            "extra_body",
             "{a: !!binary aGVsbG8=}",
             "model.extra_body.a=\"b'hello'\": input was not a valid JSON value",
             id="binary",
@@ -183,6 +189,7 @@ def test_a_judgement_that_stands_twice_is_said_once_when_it_differs(
             'model.label="\\u001b[31mred": must be one line without control characters',
             id="esc",
         ),
+        pytest.param("label", "!!bool maybe", "{path}: a value is not of the kind that its tag says", id="tag"),
         pytest.param("label", '"a\\nb"', 'model.label="a\\nb": must be one line without control characters', id="line"),
     ],
 )

@@ -134,6 +134,28 @@ def test_a_passage_says_where_it_is_from_and_the_lead_comes_first(tmp_path: Path
     assert [(each.title, each.region) for each in found[2:]] == [("Pantun", "SG"), ("Pantun", "MY"), ("Asam", "MY")]
 
 
+def test_what_many_articles_of_any_kind_use_is_no_niche_term(tmp_path: Path) -> None:
+    elsewhere = [article(f"Disk {n}", "Computing", f"It runs on Windows. {prose('disk')}") for n in range(4)]
+    linked = [
+        article(f"City {n}", "Cities in France", f"Near [[Nouvelle-Aquitaine|it]]. {prose('city')}") for n in range(4)
+    ]
+    told = "They cook in Windows, in Gombak and in Nouvelle-Aquitaine."
+    dump = english(tmp_path, article("Klang", "Cuisine of Malaysia", f"{told} {prose('curry')}"), *elsewhere, *linked)
+    built(plan(dump), tmp_path / "out")
+    terms = [term.term for each in read_passages(tmp_path / "out") for term in each.niche_terms]
+    assert terms == ["Gombak"]
+
+
+def test_a_build_is_stopped_between_its_walks_too_and_goes_on(tmp_path: Path) -> None:
+    made = plan(english(tmp_path, *PAGES))
+    drafts = tmp_path / "out" / "drafts"
+    assert isinstance(build(made, tmp_path / "out", lambda _: Tally.read(drafts).dump == 0), Tally)
+    assert not (tmp_path / "out" / "passages").exists()
+    built(made, tmp_path / "out")
+    built(made, tmp_path / "whole")
+    assert files(tmp_path / "out") == files(tmp_path / "whole")
+
+
 def test_a_tag_may_come_from_a_sections_heading(tmp_path: Path) -> None:
     dump = english(
         tmp_path, article("Klang", "Cities in Malaysia", "== Cuisine ==", prose("curry"), "== Roads ==", prose("road"))

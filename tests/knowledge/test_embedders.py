@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import numpy as np
 import pytest
 
@@ -65,3 +67,13 @@ def test_what_was_embedded_is_paid_for_once(tmp_path_factory: pytest.TempPathFac
         "retriever.embedder.model=openai/text-embedding-3-small: what embedding costs is not in cost= nor under budget="
     )
     assert told in first.err
+
+
+@pytest.mark.skipif(importlib.util.find_spec("sentence_transformers") is not None, reason="it is installed")
+def test_what_is_not_installed_is_named_with_how_to_install_it(tmp_path_factory: pytest.TempPathFactory) -> None:
+    done = ccfw(tmp_path_factory.mktemp("none"), "stage=kb", "query=rice", "retriever=sentence_transformers")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        "ccfw: retriever.embedder.kind=sentence_transformers: No module named 'sentence_transformers'; "
+        "pip install -e '.[embed]' (in a clone)\n"
+    )

@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import logging
+import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from ccfw.knowledge.shelf import build_shelf, vectors_of
 from ccfw.records import Region
 from ccfw.resources import resource
 from tests.e2e.running import ccfw
+from tests.samples import ROOT
 
 SAMPLE = Path(__file__).parents[3] / "shared" / "data" / "normad_sample" / "normad_5rows.csv"
 NORMAD = (*("ID", "Country", "Background", "Axis", "Subaxis", "Value"), *("Rule-of-Thumb", "Story", "Explanation"))
@@ -128,8 +131,26 @@ def test_normad_gives_its_violations_in_our_regions(
 def test_published_rows_of_normad_are_read(atlas: Atlas, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         assert with_imported((), [str(SAMPLE)], atlas) == ()  # all five are of Egypt
-    assert [record.message for record in caplog.records] == [
-        "kb.taboos: 5 read, 0 of our regions, 0 of them violations, 0 doubles left out, 0 kept"
+    assert [(record.levelname, record.message) for record in caplog.records] == [
+        ("INFO", "kb.taboos: 5 read, 0 of our regions, 0 of them violations, 0 doubles left out, 0 kept"),
+        (
+            "WARNING",
+            f"kb.taboos: {SAMPLE}: none of its 5 entries is kept: 5 of no region here, 0 no violations, 0 doubles",
+        ),
+    ]
+
+
+def test_a_file_of_which_nothing_is_kept_is_named_beside_one_that_helps(
+    tmp_path: Path, atlas: Atlas, caplog: pytest.LogCaptureFixture
+) -> None:
+    useful = write(tmp_path, "useful.csv", PLAIN)
+    again = write(tmp_path, "again.csv", PLAIN)
+    fine = write(tmp_path, "fine.csv", as_csv([normad_row("1", "japan", "yes", "He bowed.")]))
+    with caplog.at_level(logging.WARNING):
+        assert len(with_imported((), [useful, again, fine], atlas)) == 1
+    assert caplog.messages == [
+        f"kb.taboos: {again}: none of its 1 entries is kept: 0 of no region here, 0 no violations, 1 doubles",
+        f"kb.taboos: {fine}: none of its 1 entries is kept: 0 of no region here, 1 no violations, 0 doubles",
     ]
 
 
@@ -380,10 +401,14 @@ def test_what_ships_is_not_embedded_again_beside_what_does_not(tmp_path: Path, m
     about = {"embedder": "counting", "digest": vectors_of("counting", first.texts)}
     first.vectors.save(tmp_path / "taboos", about)
     counting = Counting()
-    found = shipped.Knowing(counting, ours).passages([shipped.taboo_text(ours[2]), "dress: New. Why."])
-    assert counting.asked == ["dress: New. Why."]
-    lengths = [len("dress: Three again. Why."), len("dress: New. Why.")]
-    assert found == pytest.approx(np.array([[np.cos(n), np.sin(n)] for n in lengths]))
+    known = shipped.taboo_vectors(counting, ours)
+    more = (*ours, taboo("4", "New"))
+    found = build_shelf(more, shipped.taboo_text, embedder=counting, shipped=None, known=known, **terms)
+    assert [text for text in counting.asked if text != "dimension"] == ["dress: New. Why."]
+    lengths = [len(f"dress: {action}. Why.") for action in ("Two more", "One", "Three again", "New")]  # BN before SG
+    assert found.vectors is not None
+    assert found.vectors.vectors == pytest.approx(np.array([[np.cos(n), np.sin(n)] for n in lengths]))
+    assert shipped.taboo_vectors(counting, more) == {}  # of other texts than those that ship
 
 
 def test_the_stage_shows_a_users_taboos_with_their_source(tmp_path: Path) -> None:
@@ -398,10 +423,14 @@ def test_the_stage_shows_a_users_taboos_with_their_source(tmp_path: Path) -> Non
     done = ccfw(tmp_path, *asked)
     assert done.code == 0, done.err
     lines = done.out.splitlines()
-    shown = lines.index("Taboo [BN] unknown: Photographing the sultan's guard from the fence. They say so on a sign.")
-    assert lines[shown + 1 : shown + 3] == [
+    (shown,) = [number for number, line in enumerate(lines) if line.startswith("mine:2 ")]
+    assert re.fullmatch(r"mine:2 \[BN\] taboo, unknown, severity unknown: \d+\.\d\d", lines[shown])
+    assert lines[shown + 1 : shown + 6] == [
+        "  Identities: Brunei_Malay_Muslim, Chinese_Buddhist, Iban_Christian",
+        "  Photographing the sultan's guard from the fence. They say so on a sign.",
         "  Exceptions: not stated in the source",
         "  Source: mine:2, licence: not stated in the source",
+        "",
     ]
     assert "kb.taboos: 1 read, 1 of our regions, 1 of them violations, 0 doubles left out, 1 kept" in done.err
 
@@ -421,3 +450,15 @@ def test_own_files_are_read_without_a_query_too(tmp_path: Path) -> None:
     assert "kb.taboos: 1 read, 1 of our regions, 1 of them violations, 0 doubles left out, 1 kept" in done.err
     write(tmp_path, "mine.csv", PLAIN.replace("BN", "XX"))
     assert ccfw(tmp_path, "stage=kb", "kb.taboos=[mine.csv]").code == 2
+
+
+def test_the_examples_of_the_documentation_are_read(tmp_path: Path, atlas: Atlas) -> None:
+    text = (ROOT / "docs" / "knowledge.md").read_text("utf-8")
+    section = text.split("## Taboos of your own\n")[1].split("\n## ")[0]
+    blocks = [textwrap.dedent(block) for block in re.findall(r"(?:^    .+\n)+", section, re.MULTILINE)]
+    found = [
+        with_imported((), [write(tmp_path, f"{number}.txt", block)], atlas)
+        for number, block in enumerate(blocks)
+        if not block.startswith("python -m ccfw")
+    ]
+    assert [[str(each.region) for each in taboos] for taboos in found] == [["BN", "JP"], ["BN"], ["VN"], ["ID"]]

@@ -38,7 +38,9 @@ def files(done: Run) -> dict[str, bytes]:
 def test_a_dump_becomes_passages_once(tmp_path: Path) -> None:
     dump = english(tmp_path, *PAGES)
     first = run(tmp_path, dump)
-    assert (first.code, first.err) == (0, "")
+    assert first.code == 0
+    (line,) = first.err.splitlines()
+    assert line.endswith("INFO stage=kb: 5 passages; who asks first by vectors waits for theirs, once")
     closing = first.closings["kb"]
     assert (closing["status"], closing["done"], closing["calls"]) == ("ok", 5, 0)
     told = manifest(first)
@@ -73,9 +75,12 @@ def test_a_list_of_titles_is_read(tmp_path: Path) -> None:
 def test_a_truncated_dump_is_said_to_be_one(tmp_path: Path) -> None:
     dump = english(tmp_path, *PAGES)
     dump.write_text(dump.read_text("utf-8")[:-100], "utf-8")
-    done = run(tmp_path, dump)
-    assert done.code == 0
-    assert f"enwiki.xml: truncated after {len(PAGES) - 1} whole pages: the XML ends before </mediawiki>" in done.err
+    told = f"enwiki.xml: truncated after {len(PAGES) - 1} whole pages: the XML ends before </mediawiki>"
+    for counts in ({"done": 5, "failed": 1, "skipped": 0}, {"done": 0, "failed": 1, "skipped": 5}):  # built, then there
+        done = run(tmp_path, dump)
+        assert (done.code, done.closings["kb"]["status"]) == (1, "partial")
+        assert counts.items() <= done.closings["kb"].items()
+        assert told in done.err
 
 
 @pytest.mark.parametrize(
@@ -96,12 +101,52 @@ def test_a_request_that_cannot_be_met_is_refused(tmp_path: Path, more: tuple[str
     assert "Traceback" not in done.err
 
 
-def test_what_is_no_dump_fails_without_a_traceback(tmp_path: Path) -> None:
+def test_every_file_of_which_nothing_can_be_read_is_named_before_a_build(tmp_path: Path) -> None:
     (tmp_path / "page.xml").write_text("<html></html>", "utf-8")
-    done = run(tmp_path, tmp_path / "page.xml")
-    assert done.code == 1
-    assert "page.xml: not a MediaWiki dump: its root is <html>" in done.err
-    assert "Traceback" not in done.err
+    (tmp_path / "cut.xml").write_text("<mediawiki><page><title>A</title>", "utf-8")
+    (tmp_path / "dumps").mkdir()
+    done = ccfw(tmp_path, "stage=kb", "kb=wikipedia", f"kb.dumps=[{english(tmp_path, *PAGES)},page.xml,cut.xml,dumps]")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.splitlines() == [
+        "ccfw: kb.dumps: page.xml: not a MediaWiki dump: its root is <html>",
+        "ccfw: kb.dumps: cut.xml: truncated before its first page: the XML ends before </mediawiki>",
+        "ccfw: kb.dumps: dumps: is a folder; name the dump files in it",
+    ]
+    assert not (tmp_path / "workspace" / "kb").exists()
+
+
+@pytest.mark.parametrize("more", [(), ("query=rice",), ("dry_run=true",)], ids=["build", "query", "dry-run"])
+def test_dumps_of_which_nothing_would_be_made_are_refused(tmp_path: Path, more: tuple[str, ...]) -> None:
+    done = ccfw(tmp_path, "stage=kb", "kb.dumps=[a.xml,b.xml]", *more)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "ccfw: kb.dumps=a.xml,b.xml: kb=starter is not made of dumps; add kb=wikipedia\n"
+
+
+def test_a_selection_of_what_is_built_whole_is_refused(tmp_path: Path) -> None:
+    done = run(tmp_path, english(tmp_path, *PAGES), more=("region=MY", "limit=2"))
+    assert (done.code, done.out) == (2, "")
+    why = "a knowledge base is built whole; a query and the stages that read it select"
+    assert done.err.splitlines() == [f"ccfw: region: {why}", f"ccfw: limit: {why}"]
+
+
+def test_a_stage_with_nothing_to_do_says_what_to_give(tmp_path: Path) -> None:
+    done = ccfw(tmp_path, "stage=kb")
+    assert (done.code, done.closings["kb"]["done"]) == (0, 0)
+    (line,) = done.err.splitlines()
+    assert line.endswith(
+        "WARNING stage=kb: kb=starter ships and needs no building; query=… asks it, kb=wikipedia 'kb.dumps=[…]' builds "
+        "another of dumps, 'kb.taboos=[…]' checks taboos of your own"
+    )
+
+
+def test_a_name_of_ones_own_is_told_its_plus(tmp_path: Path) -> None:
+    lists = ("kb.build.lists.regions.VN=[a.tsv]", "kb.build.lists.region.VN=[a.tsv]")
+    done = run(tmp_path, english(tmp_path, *PAGES), more=lists)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.splitlines() == [
+        "ccfw: kb.build.lists.regions.VN: a name of your own is added with a + before it: +kb.build.lists.regions.VN=…",
+        "ccfw: kb.build.lists.region.VN: no such setting (did you mean kb.build.lists.regions?)",
+    ]
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="../shared/data is not there")

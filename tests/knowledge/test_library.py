@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pytest
 
 from ccfw.frames import Mapped
 from ccfw.knowledge.library import Lazy, open_library
+from ccfw.knowledge.nearest import Floats
 from ccfw.knowledge.records import Passage
 from ccfw.knowledge.shelf import Shelf, build_shelf
 from ccfw.knowledge.shipped import passage_text
@@ -37,8 +39,15 @@ def built(folder: Path) -> Path:
     return folder
 
 
-def library(folder: Path, toy: Toy, *, lexical: bool = False, ours: tuple[Passage, ...] = PASSAGES) -> Shelf[Passage]:
-    return open_library(folder / "kb", ours, embedder=toy, lexical=lexical, cache=folder / "cache")
+def library(
+    folder: Path,
+    toy: Toy,
+    *,
+    lexical: bool = False,
+    ours: tuple[Passage, ...] = PASSAGES,
+    known: Mapping[str, Floats] = {},
+) -> Shelf[Passage]:
+    return open_library(folder / "kb", ours, embedder=toy, lexical=lexical, cache=folder / "cache", known=known)
 
 
 @pytest.mark.parametrize("lexical", [False, True], ids=["vectors", "hybrid"])
@@ -68,6 +77,23 @@ def test_only_what_is_new_is_embedded(tmp_path: Path, caplog: pytest.LogCaptureF
     assert changed.embedded == ["About exam 6. exam week term6"]
     assert [each.text for each in found.documents if each.passage_id == "SG_6"] == ["exam week"]
     assert len(list((tmp_path / "kb" / "index").glob("*.arrow"))) == 1
+
+
+def test_what_ships_with_its_vectors_is_not_embedded_in_a_built_knowledge_base(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    built(tmp_path / "kb")
+    texts = list(map(passage_text, PASSAGES))
+    shipped = dict(zip(texts, Toy().passages(texts), strict=True))
+    toy = Toy()
+    with caplog.at_level(logging.INFO):
+        found = library(tmp_path, toy, known=shipped)
+    assert caplog.messages == ["3 passages: their vectors by toy are not there yet and are made once"]
+    assert toy.embedded == [passage_text(each) for each in sorted(THEIRS, key=lambda each: each.region)]
+    built(tmp_path / "again" / "kb")
+    expected = library(tmp_path / "again", Toy())
+    asked = [(query, ("SG", "MY", "BN")) for query in ("wedding", "market exam")]
+    assert found.hits(asked, "") == expected.hits(asked, "")
 
 
 def test_a_shelf_that_lost_its_words_or_vectors_makes_them_anew(

@@ -31,6 +31,50 @@ def classifier(rules: Rules, language: str, lists: Lists | None = None) -> Class
 
 
 @pytest.mark.parametrize(
+    ("language", "title", "categories", "tags"),
+    [
+        ("vi", "Tiến quân ca", ["Bài hát tiếng Việt", "Nhạc nghi lễ Việt Nam"], ""),
+        ("vi", "Áo dài", ["Trang phục Việt Nam"], "dress"),
+        ("vi", "Hội Lim", ["Các lễ hội Việt Nam"], "festivals"),
+        ("vi", "Gióng", ["Danh sách về văn hóa", "Nhạc dân tộc"], ""),
+        ("vi", "Đám cưới người Mông", ["Người Mông"], "weddings"),
+        ("tl", "Ati-Atihan", ["Mga kapistahan sa Pilipinas"], "festivals"),
+        ("th", "สงกรานต์", ["เทศกาลในประเทศไทย"], "festivals"),
+        ("id", "Rawon", ["Masakan Jawa"], "food"),
+        ("id", "Bandung", ["Kota dengan kuliner"], ""),
+        ("en", "Android", ["Osaka University research"], ""),
+        ("en", "Aikido", ["Japanese martial arts"], "arts"),
+        ("en", "Laksa", ["Food and drink in Malaysia"], "food drink"),
+        ("en", "Ponggal", ["Festivals (Tamil)"], "festivals"),
+        ("en", "Sayonara", ["Japanese-language films"], ""),
+        ("en", "Merisik", ["Wedding films", "Marriage law"], "weddings law"),  # two different words say weddings
+        ("en", "Merisik", ["Wedding films", "Wedding songs"], ""),
+        ("ko", "추석", ["한국의 명절 음식"], "food festivals"),
+    ],
+)
+def test_an_article_is_about_what_its_title_or_the_heads_of_its_categories_say(
+    rules: Rules, language: str, title: str, categories: list[str], tags: str
+) -> None:
+    assert classifier(rules, language).place(title, categories).tags == tuple(tags.split())
+
+
+@pytest.mark.parametrize(
+    ("headings", "tags"),
+    [
+        (["Văn hóa", "Ẩm thực"], ("food",)),
+        (["Văn hóa", "Thể thao"], ("arts",)),
+        (["Người nổi tiếng"], ()),
+        (["Sử dụng", "Tiếng Việt"], ("language",)),
+        ([], ()),
+    ],
+)
+def test_a_section_is_about_what_the_nearest_heading_says(
+    rules: Rules, headings: list[str], tags: tuple[str, ...]
+) -> None:
+    assert classifier(rules, "vi").tags(headings) == tags
+
+
+@pytest.mark.parametrize(
     ("language", "title", "categories", "regions"),
     [
         ("en", "Nasi lemak", ["Malaysian cuisine", "Rice dishes"], "MY"),

@@ -148,6 +148,35 @@ def test_a_seed_that_rests_on_no_taboo_is_shown_none(tmp_path: Path) -> None:
     assert found.taboos == ()
 
 
+def test_an_answer_is_of_all_the_regions_asked_taboos_too(tmp_path: Path) -> None:
+    passages, taboos = shelves(tmp_path, embedder=Toy())
+    found = Retriever(passages, taboos, TERMS).answer("wedding", ["SG", "MY"])
+    assert {each.passage.region for each in found.passages} == {Region.SG, Region.MY}
+    assert {each.taboo.taboo_id for each in found.taboos} == {"SG_1", "SG_2", "MY_3"}
+    of_one = Retriever(passages, taboos, TERMS).answer("wedding", ["MY"])
+    assert [each.taboo.taboo_id for each in of_one.taboos] == ["MY_3"]
+
+
+def test_an_answer_holds_nothing_below_the_least_score_and_evidence_keeps_its_taboos(tmp_path: Path) -> None:
+    passages, taboos = shelves(tmp_path, embedder=Toy())
+    strict = Retriever(passages, taboos, TERMS.model_copy(update={"min_score": 50.0}))
+    answer = strict.answer("wedding", ["SG"])
+    assert (answer.passages, answer.niche_terms, answer.taboos) == ((), (), ())
+    asked = Queries("wedding", "wedding", "wedding")
+    assert strict.evidence(asked, ["SG"], None, grounded=True).taboos != ()
+
+
+@pytest.mark.parametrize(("most", "by_scenario"), [(0, 2), (1, 2), (2, 5), (3, 0), (3, 3), (6, 2)])
+def test_no_more_passages_are_shown_than_asked_for(tmp_path: Path, most: int, by_scenario: int) -> None:
+    passages, taboos = shelves(tmp_path, embedder=Toy())
+    terms = TERMS.model_copy(update={"passages": most, "by_scenario": by_scenario})
+    found = Retriever(passages, taboos, terms).evidence(
+        Queries("wedding", "funeral", "exam"), ["SG", "MY"], None, grounded=False
+    )
+    assert len(found.passages) == most
+    assert sum(each.query == "scenario" for each in found.passages) == min(most, by_scenario) or most == 6
+
+
 def test_words_find_what_shares_words_and_nothing_else(tmp_path: Path) -> None:
     passages, _ = shelves(tmp_path, lexical=True)
     assert [passages.documents[hit.position].passage_id for hit in found(passages, "exam")] == ["SG_6"]
@@ -170,10 +199,12 @@ def test_reciprocal_ranks_add() -> None:
 def test_the_personas_own_rise_and_others_sink() -> None:
     hits = [Hit(0, 0, 2.0), Hit(1, 0, 1.8), Hit(2, 0, 1.7)]
     named = {0: ["Tamil_Hindu"], 2: ["Malay_Muslim", "Tamil_Hindu"]}
-    moved = reranked(hits, named, "Malay_Muslim", 0.4)
+    moved = reranked(hits, named, ["Malay_Muslim"], 0.4)
     assert [hit.position for hit in moved] == [2, 0, 1]
     assert [hit.score for hit in moved] == pytest.approx([2.1, 1.8, 1.8])
-    assert reranked(hits, named, None, 0.4) == hits
+    assert reranked(hits, named, [], 0.4) == hits
+    both = reranked(hits, named, ["Malay_Muslim", "Tamil_Hindu"], 0.4)
+    assert [(hit.position, hit.score) for hit in both] == [(0, 2.4), (2, 2.1), (1, 1.8)]
 
 
 def test_a_least_score_drops_what_is_below_it() -> None:
@@ -185,6 +216,7 @@ def test_of_two_that_say_the_same_the_first_is_kept() -> None:
     hits = [Hit(i, 0, 1.0) for i in range(4)]
     assert [hit.position for hit in distinct(hits, 3, lambda a, b: a % 2 == b % 2)] == [0, 1]
     assert [hit.position for hit in distinct(hits, 3, lambda a, b: a == b, taken=[0, 1])] == [2, 3]
+    assert [distinct(hits, none, lambda a, b: False) for none in (0, -1)] == [[], []]
 
 
 def test_overlap_is_the_share_of_words_in_common() -> None:

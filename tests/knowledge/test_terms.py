@@ -23,6 +23,10 @@ def found(text: str, marked: tuple[str, ...] = (), links: tuple[str, ...] = ()) 
         ("Families eat. Guests eat. They leave.", []),
         ("The UNESCO list, BBC News and a B.", ["BBC News"]),
         ("In George Town, Penang they eat.", ["George Town", "Penang"]),
+        (
+            "They read Morihei Ueshiba's book and Rossum's Universal Robots.",
+            ["Morihei Ueshiba", "Rossum's Universal Robots"],
+        ),
         ("", []),
     ],
 )
@@ -54,6 +58,37 @@ def test_words_that_writers_marked_count_where_the_passage_holds_them() -> None:
 def test_labels_of_links_count_in_scripts_without_capitals_only() -> None:
     assert found("วันสงกรานต์เป็นวันปีใหม่", (), ("สงกรานต์", "Songkran")) == [("สงกรานต์", None)]
     assert found("they pound rice cakes", (), ("rice cakes",)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "links", "terms"),
+    [
+        ("It is run by the Ministry of Education now.", ("Ministry of Education",), ["Education"]),
+        ("Theo Bộ Giáo dục thì không.", ("Bộ Giáo dục",), []),
+        ("Chợ ở Hà Giang thì đông.", ("chợ ở Hà Giang",), ["Hà Giang"]),
+        ("The Ministry of Education is a Ministry of two.", ("Ministry of Education",), ["Ministry", "Education"]),
+        ("They visit Linxia often.", ("Linxia",), ["Linxia"]),
+    ],
+)
+def test_a_piece_of_a_name_that_a_link_shows_whole_is_none(text: str, links: tuple[str, ...], terms: list[str]) -> None:
+    assert [term for term, _ in found(text, links=links)] == terms
+
+
+def test_names_that_articles_link_to_are_counted_whole() -> None:
+    wikitext = "See [[Hà Lan]], [[Đông Nam Á|vùng]], [[Tập tin:x.jpg]] and [[Tết#Lễ|Tết]]."
+    assert {"hà lan", "đông nam á", "tết", "vùng"} <= counted(wikitext, ())
+    assert "tập tin:x.jpg" not in counted(wikitext, ())
+
+
+def test_a_sketch_goes_on_where_it_was_left() -> None:
+    whole, half = Sketch(64), Sketch(64)
+    for sketch in (whole, half):
+        sketch.add(["a", "b"])
+    half = Sketch.of_bytes(b"".join(half.parts()))
+    for sketch in (whole, half):
+        sketch.add(["b"])
+    assert half.articles == whole.articles == 2
+    assert half.count(["a", "b", "c"]).tolist() == whole.count(["a", "b", "c"]).tolist()
 
 
 def test_terms_stand_in_the_order_of_the_text_once_each() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from ccfw.errors import StoreError
 from ccfw.knowledge.nearest import Floats, nearest
 from ccfw.knowledge.vectors import Hits, VectorIndex, sorted_by_region, unit
+from ccfw.resources import resource
 
 REGIONS = ("SG", "MY", "ID")
 
@@ -101,6 +103,52 @@ def test_vectors_that_are_not_of_length_one_are_refused() -> None:
     assert str(caught.value) == "the vectors are not of length 1"
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 0.0])
+@pytest.mark.parametrize("row", [0, 1, 11_999])
+def test_one_vector_of_many_that_is_none_is_found(value: float, row: int) -> None:
+    vectors = np.repeat(drawn(np.random.default_rng(1), 1), 12_000, axis=0)
+    vectors[row] = value
+    with pytest.raises(ValueError, match="the vectors are not of length 1"):
+        VectorIndex(vectors, {"SG": (0, 12_000)})
+
+
+@pytest.mark.parametrize("name", ["vectors.npy", "spreads.npy"])
+def test_a_file_that_is_not_what_was_written_is_found_by_its_hash(tmp_path: Path, name: str) -> None:
+    index, _, _ = made(6, 40)
+    index.save(tmp_path, {})
+    content = bytearray((tmp_path / name).read_bytes())
+    content[-1] ^= 1  # a sign or a bit of an exponent: a number still
+    content[-5] ^= 128
+    (tmp_path / name).write_bytes(bytes(content))
+    with pytest.raises(StoreError) as caught:
+        VectorIndex.load(tmp_path)
+    assert str(caught.value) == f"{tmp_path}: not a vector index: not what was written: {name}"
+
+
+def test_vectors_and_spreads_that_are_no_numbers_are_found_without_a_hash(tmp_path: Path) -> None:
+    index, _, _ = made(6, 40)
+    for name, reason in (
+        ("vectors.npy", "the vectors are not of length 1"),
+        ("spreads.npy", "its spreads are no numbers"),
+    ):
+        index.save(tmp_path, {})
+        forget_hashes(tmp_path)
+        held = np.load(tmp_path / name)
+        held[1] = np.nan
+        np.save(tmp_path / name, held)
+        with pytest.raises(StoreError) as caught:
+            VectorIndex.load(tmp_path)
+        assert str(caught.value) == f"{tmp_path}: not a vector index: {reason}"
+
+
+def test_the_hashes_are_those_of_the_files(tmp_path: Path) -> None:
+    index, _, _ = made(6, 40)
+    index.save(tmp_path, {})
+    for folder in (tmp_path, *(resource("data") / "knowledge" / "vectors").glob("*/*")):
+        known = json.loads((folder / "index.json").read_text("utf-8"))["sha256"]
+        assert known == {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in folder.glob("*.npy")}
+
+
 def test_an_index_comes_back_from_disk_as_it_was(tmp_path: Path) -> None:
     index, _, rng = made(6, 40)
     index.save(tmp_path, {"embedder": "e5", "digest": "abc"})
@@ -115,12 +163,18 @@ def test_an_index_comes_back_from_disk_as_it_was(tmp_path: Path) -> None:
 def test_the_spreads_of_a_large_index_are_kept_with_it(tmp_path: Path) -> None:
     index, _, rng = made(6, 40)
     index.save(tmp_path, {})
-    np.save(tmp_path / "spreads.npy", np.zeros((3, 9, 8), dtype=np.float32))
     query = drawn(rng, 1)
-    assert (VectorIndex.load(tmp_path)[0].search(query, ["MY"], 4)[0].z > 1e3).all()  # as if nothing differed
-    index.save(tmp_path, {})
     found, expected = VectorIndex.load(tmp_path)[0].search(query, ["MY"], 4), index.search(query, ["MY"], 4)
     assert found[0].z.tolist() == expected[0].z.tolist()
+    forget_hashes(tmp_path)
+    np.save(tmp_path / "spreads.npy", np.zeros((3, 9, 8), dtype=np.float32))
+    assert (VectorIndex.load(tmp_path)[0].search(query, ["MY"], 4)[0].z > 1e3).all()  # as if nothing differed
+
+
+def forget_hashes(folder: Path) -> None:
+    """Make an index one that is too large to be read for its hashes."""
+    about = json.loads((folder / "index.json").read_text())
+    (folder / "index.json").write_text(json.dumps(about | {"sha256": {}}))
 
 
 def test_a_small_index_is_kept_without_spreads(tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ccfw.blueprint_records import BlueprintRecord, Evidence, Fault, Reader, Step
+from ccfw.blueprint_records import BlueprintRecord, Evidence
 from ccfw.blueprints import Filling, assemble
+from ccfw.histories import Fault, Reader, Step
 from ccfw.records import Failure, FailureKind
-from ccfw.report.blueprints import report
+from ccfw.report.blueprints import WORDS
+from ccfw.report.drafts import report
 from tests.universe.replies import GOOD, SEED, TEMPLATE
 
 CHECKS = {"generator": ("reply", "message_length", "hop_form"), "auditor": ("audit_plausible",)}
@@ -54,7 +56,7 @@ RECORDS = [
 
 
 def test_every_number_is_as_counted_by_hand() -> None:
-    assert report(RECORDS, CHECKS, PAID) == (
+    assert report(RECORDS, CHECKS, PAID, WORDS) == (
         "# Blueprints\n\n"
         "2 of 3 seeds have a blueprint (66.7%).\n\n"
         "Cost: 0.5000 USD in all, 0.2500 USD for each accepted.\n\n"
@@ -78,14 +80,14 @@ def test_every_number_is_as_counted_by_hand() -> None:
 
 
 def test_nothing_yet_is_no_division_by_nothing() -> None:
-    text = report([], CHECKS, {"usd": 0.0, "unpriced_calls": 0})
+    text = report([], CHECKS, {"usd": 0.0, "unpriced_calls": 0}, WORDS)
     assert "0 of 0 seeds have a blueprint." in text
     assert "Cost: 0.0000 USD in all, none was accepted." in text
     assert "| `reply` | generator | 0 | 0 | – |" in text
 
 
 def test_an_unknown_price_is_unknown() -> None:
-    assert "Cost: unknown; 3 calls have no price." in report(RECORDS, CHECKS, {"usd": 0.1, "unpriced_calls": 3})
+    assert "Cost: unknown; 3 calls have no price." in report(RECORDS, CHECKS, {"usd": 0.1, "unpriced_calls": 3}, WORDS)
 
 
 def test_a_record_holds_a_blueprint_or_a_failure() -> None:

@@ -6,40 +6,44 @@ import csv
 import io
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccfw.records import LanguageMode, Metric
+from ccfw.records import LanguageMode
 from ccfw.report.tables import (
-    COLUMNS,
     Row,
     build_row,
     comma_separated,
     markdown,
     plain,
-    score_row,
     shown,
     sorted_rows,
 )
-from ccfw.scoring import Scores
+from ccfw.score_table import COLUMNS, ScoreTable
 from ccfw.stats.bootstrap import Interval
 
 NOTHING = Interval(None, None, None, 0)
 
 
-def scores(*values: float | None, clean: bool | None = True, episode_id: str = "e") -> Scores:
-    """Helpful, honest, harmless, naturalness, plausibility, typicality."""
-    return Scores(episode_id, dict(zip(Metric, values, strict=True)), clean)
+def scores(*values: float | None, clean: bool | None = True) -> list[float | None]:
+    """Helpful, honest, harmless, naturalness, plausibility, typicality; then whether it is clean."""
+    return [*values, clean]
 
 
-def built(found: Sequence[Scores], *, episodes: int, held: int, seed: int = 0) -> Row:
+def table(found: Sequence[Sequence[float | None]]) -> ScoreTable:
+    cells = np.array([[np.nan if value is None else value for value in row] for row in found]).reshape(-1, 7)
+    return ScoreTable(tuple(map(str, range(len(found)))), cells[:, :6], cells[:, 6])
+
+
+def built(found: Sequence[Sequence[float | None]], *, episodes: int, held: int, seed: int = 0) -> Row:
     return build_row(
         model="m",
         label="M",
         language=LanguageMode.ENGLISH,
         judge="j",
-        scores=found,
+        values=table(found).columns(),
         episodes=episodes,
         held=held,
         seed=seed,
@@ -69,11 +73,12 @@ def test_an_episodes_numbers_stand_in_the_order_of_table_17() -> None:
         "typicality",
         "clean",
     )
-    assert score_row(scores(2, 5, 1, 4, 4, 3, clean=False)) == pytest.approx([8 / 3, 2, 5, 1, 11 / 3, 4, 4, 3, 0])
+    [values] = table([scores(2, 5, 1, 4, 4, 3, clean=False)]).columns().tolist()
+    assert values == pytest.approx([8 / 3, 2, 5, 1, 11 / 3, 4, 4, 3, 0])
 
 
 def test_a_missing_score_is_no_number_and_takes_its_average_with_it() -> None:
-    values = score_row(scores(2, None, 1, 4, 4, 3, clean=None))
+    [values] = table([scores(2, None, 1, 4, 4, 3, clean=None)]).columns().tolist()
     missing = [column for column, value in zip(COLUMNS, values, strict=True) if value != value]
     assert missing == ["3h", "honest", "clean"]
 
@@ -133,8 +138,8 @@ def test_judged_and_not_judged_and_broken_are_all_that_was_asked_for(
 
 
 def test_rows_over_the_same_episodes_are_resampled_alike() -> None:
-    low = [scores(*[value] * 6, episode_id=str(i)) for i, value in enumerate([1, 2, 3, 4, 2, 1, 3])]
-    high = [scores(*[value + 1] * 6, episode_id=str(i)) for i, value in enumerate([1, 2, 3, 4, 2, 1, 3])]
+    low = [scores(*[value] * 6) for value in [1, 2, 3, 4, 2, 1, 3]]
+    high = [scores(*[value + 1] * 6) for value in [1, 2, 3, 4, 2, 1, 3]]
     first, second = (built(each, episodes=7, held=7, seed=3).intervals["3h"] for each in (low, high))
     assert [value + 1 for value in first[:3] if value is not None] == pytest.approx(list(second[:3]))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from ccfw.blueprint_review import DIMENSIONS
+from ccfw.audits import DIMENSIONS
 from ccfw.stages.blueprints import VALIDATORS
 from tests.e2e.running import Run, ccfw, scripted
+from tests.e2e.test_estimate import estimates
 from tests.fakes.faults import SERVER_ERROR, Fault, Script
 from tests.fakes.provider import FakeProvider
 from tests.fakes.scripts import roles
@@ -234,20 +236,38 @@ def test_a_seed_that_rests_on_a_taboo_is_not_made_without_one(run: Runs) -> None
     assert record["failure"]["detail"] == "the seed rests on a taboo and the retriever found none for it"
 
 
-def test_a_generator_of_noise_ends_in_typed_failures_and_a_report(workspace: Path) -> None:
+@pytest.fixture
+def fresh(workspace: Path, tmp_path: Path) -> Path:
+    """A folder with the seeds in which nobody was asked anything."""
+    shutil.copytree(workspace / "workspace" / "universe" / "seeds", tmp_path / "workspace" / "universe" / "seeds")
+    return tmp_path
+
+
+def test_a_generator_of_noise_ends_in_typed_failures_a_report_and_a_pilot(fresh: Path) -> None:
     with FakeProvider(roles()) as provider:
-        line = (*scripted(provider), "stage=blueprints", "retriever=none", "limit=6", "split=test", "trap=contextual")
-        done = ccfw(workspace, *line, provider=provider)
+        line = (*scripted(provider), "stage=blueprints", "retriever=none", "split=test", "trap=contextual")
+        done = ccfw(fresh, *line, "limit=20", provider=provider)
+        planned = estimates(ccfw(fresh, *line, "limit=30", "dry_run=true"))
     failures = done.records("blueprints", "failures.jsonl")
-    assert (done.code, len(failures)) == (1, 6)
+    assert (done.code, len(failures)) == (1, 20)
     assert {each["failure"]["kind"] for each in failures} <= {"inconsistent", "incomplete"}
-    assert "0 of 6 seeds" in (done.folder / done.closings["blueprints"]["out"] / "report.md").read_text("utf-8")
+    assert "0 of 20 seeds" in (done.folder / done.closings["blueprints"]["out"] / "report.md").read_text("utf-8")
+    # each of the 20 was asked for four times, and never audited
+    assert (planned["generator"]["calls"], planned["generator"]["basis"]) == ("120", "80 calls")
+    assert (planned["auditor"]["calls"], planned["auditor"]["basis"]) == ("30", "assumed")
 
 
-def test_a_dry_run_tells_the_least_and_the_most_calls(workspace: Path) -> None:
-    done = ccfw(workspace, "model=scripted", *LINE, "dry_run=true", "blueprints.temperature=0.9")
+def test_a_dry_run_tells_the_least_and_the_most_calls(fresh: Path) -> None:
+    done = ccfw(fresh, "model=scripted", *LINE, "dry_run=true")
     # generator, auditor, translator there and back; at most 4 × (1 + 2) and 3 × (1 + 2)
     assert " blueprints=4..21 calls=4..21" in done.out
+    # at 1 and 2 dollars a million: 4,000 and 1,200 tokens, 2,200 and 150, twice 350 and 130
+    assert {role: (row["calls"], row["range"], row["US$"]) for role, row in estimates(done).items()} == {
+        "generator": ("1", "1..4", "0.0064"),
+        "auditor": ("1", "1..8", "0.0025"),
+        "translator": ("2", "2..9", "0.0012"),
+        "all": ("4", "", "0.0101"),
+    }
 
 
 def test_seeds_must_be_there_and_known(workspace: Path, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from ccfw.resources import resource
 from ccfw.templates import as_yaml_entry, read_templates, schema
 from ccfw.universe import LibraryTemplate
 from tests.e2e.running import Run, ccfw, scripted
+from tests.fakes.faults import UNAUTHORIZED
 from tests.fakes.provider import FakeProvider
 from tests.fakes.scripts import roles
 from tests.fakes.wire import FakeRequest
@@ -127,10 +128,11 @@ def test_no_two_templates_of_the_library_tell_of_one_situation(likeness: Likenes
 def test_a_situation_in_other_words_is_still_the_same(likeness: Likeness) -> None:
     """Each rewording has a fifth of its words in common with what it rewords."""
     reworded = [
-        "The user needs to agree with {FAMILY_B} on who pays what for {WEDDING}. About {SUM} will be spent, and {ITEM} is "
-        "traditionally the duty of one side, though it is disputed.",
-        "The user needs to gather contributions for {COWORKER}, who is in hospital with {ILLNESS}, and send a gift from "
-        "{DEPARTMENT}. The ward takes no flowers. People disagree about {PRESENT} and whether {BOSS} should visit.",
+        "The user needs to agree with {FAMILY_B} on who pays what for {WEDDING}. About {SUM} will be spent, and {ITEM} "
+        "is traditionally the duty of one side, though it is disputed.",
+        "The user needs to gather contributions for {COWORKER}, who is in hospital with {ILLNESS}, and send a gift "
+        "from {DEPARTMENT}. The ward takes no flowers. People disagree about {PRESENT} and whether {BOSS} should "
+        "visit.",
         "The user needs a mechanic for {ENGINE} on a Sunday. {SPARE_PART} must come from {TOWN} by bus.",
         "The user needs {ENGINE} repaired on a Sunday by some mechanic, with {SPARE_PART} sent from {TOWN} by bus.",
     ]
@@ -164,14 +166,16 @@ def test_what_is_written_is_read_by_the_library_whatever_its_words(tmp_path: Pat
 # ---- through the door
 
 
+ROOF = entry("The user needs a quote to mend {DISH} over a stall where {GUESTS} queue. Rain starts by {DEADLINE}.")
+FORM = entry("The user needs two signatures on {DISH}, and {GUESTS} disagree about it. It closes {DEADLINE}.")
+
+
 def sketches(request: FakeRequest) -> str:
     """Write two sketches; the first of a first reply breaks a rule."""
-    said = request.said("user")[-1]
-    roof = entry("The user needs a quote to mend {DISH} over a stall where {GUESTS} queue. Rain starts by {DEADLINE}.")
-    form = entry("The user needs two signatures on {DISH}, and {GUESTS} disagree about it. It closes {DEADLINE}.")
-    if "An earlier reply was not accepted" not in said:
-        roof = entry("Somebody wants {DISH} for {GUESTS}. {DEADLINE} is close.")
-    return json.dumps({"templates": [roof, form]})
+    first = ROOF
+    if "An earlier reply was not accepted" not in request.said("user")[-1]:
+        first = entry("Somebody wants {DISH} for {GUESTS}. {DEADLINE} is close.")
+    return json.dumps({"templates": [first, FORM]})
 
 
 @pytest.fixture(scope="module")
@@ -208,3 +212,28 @@ def test_names_that_the_universe_lacks_are_refused(tmp_path: Path) -> None:
     run = ccfw(tmp_path, "stage=templates", "subdomain=Dinner", "dry_run=true")
     assert run.code == 2
     assert run.err.startswith("ccfw: subdomain=Dinner: no such subdomain; options: Communal_Dining_Etiquette, ")
+
+
+def test_what_was_given_up_is_asked_for_anew_by_the_same_line(tmp_path: Path) -> None:
+    replies = iter(["no templates", "none either", json.dumps({"templates": [ROOF, FORM]})])
+    with FakeProvider(roles(other=lambda _: next(replies))) as provider:
+        more = ("subdomain=Communal_Dining_Etiquette", "templates.count=2", "templates.tries=1")
+        runs = [ccfw(tmp_path, *scripted(provider, "stage=templates", *more), provider=provider) for _ in range(4)]
+    closings = [run.closings["templates"] for run in runs]
+    assert [(each["failed"], each["done"], each["calls"], each["cached"]) for each in closings] == [
+        (1, 0, 1, 0),
+        (1, 0, 1, 0),
+        (0, 1, 1, 0),
+        (0, 0, 0, 0),
+    ]
+    (record,) = runs[3].records("templates")
+    assert (record["attempt"], len(record["templates"])) == (2, 2)
+
+
+def test_a_provider_that_failed_is_asked_the_same_again(tmp_path: Path) -> None:
+    with FakeProvider(roles(other=lambda _: UNAUTHORIZED)) as provider:
+        line = scripted(provider, "stage=templates", "subdomain=Communal_Dining_Etiquette")
+        for _ in range(2):
+            assert ccfw(tmp_path, *line, provider=provider).code == 1
+    (path,) = tmp_path.glob("workspace/universe/templates/*/failures.jsonl")
+    assert json.loads(path.read_text("utf-8"))["attempt"] == 0

@@ -1,0 +1,82 @@
+"""How figures of agreement are written: cells, tables in Markdown, CSV and LaTeX. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ccfw.alignment import FIGURES, Figure, Line
+from ccfw.report.latex import tabular
+from ccfw.report.writing import NONE, as_markdown, comma_separated, markdown_table
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as people read it; every cell is plain text."""
+
+    name: str
+    """Of its files: ``table_11``."""
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str
+    texts: int = 1
+    """Columns from the left that hold names."""
+    data_head: tuple[str, ...] = ()
+    data: tuple[tuple[object, ...], ...] = ()
+    """The same as numbers, shares between 0 and 1, for CSV; empty: the cells as they are shown."""
+
+    def csv(self) -> str:
+        """Return the table as CSV."""
+        return comma_separated(self.data_head, self.data) if self.data else comma_separated(self.head, self.rows)
+
+    def markdown(self) -> str:
+        """Return the table in Markdown, with its title and note."""
+        table = markdown_table(self.head, self.rows, texts=self.texts)
+        return f"## {as_markdown(self.title)}\n\n{table}\n\n{as_markdown(self.note)}\n"
+
+    def latex(self) -> str:
+        """Return the table in LaTeX."""
+        caption = f"{self.title}. {self.note}"
+        return tabular(self.head, self.rows, caption=caption, label=f"tab:{self.name}", texts=self.texts)
+
+
+def percent(figure: Figure) -> str:
+    """Write a share in per cent: ``90.1 [89.2, 91.0]``."""
+    return _shown(figure, 100.0, "{:.1f}")
+
+
+def points(figure: Figure) -> str:
+    """Write a distance in points: ``0.581 [0.566, 0.596]``."""
+    return _shown(figure, 1.0, "{:.3f}")
+
+
+def signed(figure: Figure) -> str:
+    """Write a difference in points: ``-0.126 [-0.150, -0.101]``."""
+    return _shown(figure, 1.0, "{:+.3f}")
+
+
+def signed_percent(figure: Figure) -> str:
+    """Write a difference of shares in points of per cent: ``-3.7 pp [-4.9, -2.6]``."""
+    return _shown(figure, 100.0, "{:+.1f}", " pp")
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Write a figure without an interval."""
+    return NONE if value is None else f"{value:.{digits}f}"
+
+
+def _shown(figure: Figure, scale: float, form: str, unit: str = "") -> str:
+    if figure.value is None:
+        return NONE
+    value = form.format(figure.value * scale) + unit
+    if figure.low is None or figure.high is None:
+        return value
+    return f"{value} [{form.format(figure.low * scale)}, {form.format(figure.high * scale)}]"
+
+
+LINE_HEAD = (*(f"{name}{end}" for name in FIGURES for end in ("", "_lo", "_hi")), "items", "missing")
+
+
+def line_cells(line: Line) -> list[object]:
+    """Return a line's figures with their bounds and counts, as CSV has them."""
+    return [*(bound for name in FIGURES for bound in getattr(line, name)), line.items, line.missing]

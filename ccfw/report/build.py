@@ -1,0 +1,446 @@
+"""Scores → every table and figure of a report, and the sentences that say what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ccfw.published_scores import PublishedScores
+from ccfw.records import LanguageMode, SimulationMode
+from ccfw.report.board import CLEAN, H3, LANGUAGES, TDQ, Board
+from ccfw.report.composition import Composition, composition_table
+from ccfw.report.contrasts import (
+    Deltas,
+    Effects,
+    compared,
+    gold_table,
+    language_deltas,
+    language_table,
+    pairs_table,
+    region_table,
+    trap_effects,
+    trap_table,
+)
+from ccfw.report.disparities import Disparities, disparities, disparity_table, spread_table
+from ccfw.report.distribution import SCORES, TITLES, distribution, distribution_table
+from ccfw.report.leaderboard import Apart, leaderboard
+from ccfw.report.plots import Bar, Figure, Grid, Point, forest, heat_map, scatter, shares
+from ccfw.report.sections import FigureView, Report, TableView
+from ccfw.report.slices import Sliced, left_out, slice_table, sliced
+from ccfw.report.standings import Standings, Terms, of_table, scopes, standings
+from ccfw.report.tables import FEW, FEW_CAUTION, HEADINGS, shown
+from ccfw.report.writing import as_markdown
+from ccfw.score_table import COLUMNS, ScoreTable
+from ccfw.seed_id import episode_id
+from ccfw.stats.pairs import Pairs
+from ccfw.stats.resampling import Ints
+
+_TOP = 10
+"""Assistants in the table of a pull request."""
+_HEATED = ("region", "age", "gender", "domain", "tier")
+"""Axes that have a heat map (Figures 36 to 39)."""
+
+
+class Other(NamedTuple):
+    """An assistant that does not compare with the board's."""
+
+    label: str
+    scores: ScoreTable
+    held: frozenset[str] | set[str]
+
+
+class OtherGroup(NamedTuple):
+    """Those that differ from the board in the same."""
+
+    differs: str
+    members: tuple[Other, ...]
+
+
+class Source(NamedTuple):
+    """What a report is made of."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    cautions: tuple[str, ...]
+    board: Board
+    mode: SimulationMode
+    counterpart: Board | None
+    """The same in the other mode."""
+    others: tuple[OtherGroup, ...]
+    composition: Composition
+    costs: tuple[float | None, ...]
+    """US dollars for one dialogue of each of the board's assistants; ``None`` is unknown."""
+    judge: str
+    published: PublishedScores | None
+    terms: Terms
+
+
+class Results(NamedTuple):
+    """Everything that was computed; ``None`` where the scores do not allow it."""
+
+    standings: tuple[Standings, ...]
+    """The first is over everything."""
+    sliced: Sliced | None
+    pairs: Pairs | None
+    deltas: Deltas | None
+    effects: Effects | None
+    disparities: Disparities | None
+    distribution: Ints
+
+    @property
+    def order(self) -> list[int]:
+        """Assistants by 3H from the top."""
+        return self.standings[0].order
+
+
+def compute(source: Source, unless_interrupted: Callable[[], None] = lambda: None) -> Results:
+    """Do the statistics; between them ``unless_interrupted`` may raise."""
+    board, terms = source.board, source.terms
+    found = []
+    for scope in scopes(board) or (None,):
+        unless_interrupted()
+        found.append(standings(board, scope, terms))
+    unless_interrupted()
+    parts = sliced(board, terms) if board.any_scored else None
+    unless_interrupted()
+    pairs = compared(board, terms)
+    unless_interrupted()
+    return Results(
+        standings=tuple(found),
+        sliced=parts,
+        pairs=pairs,
+        deltas=language_deltas(board, terms) if parts else None,
+        effects=trap_effects(parts, terms) if parts else None,
+        disparities=disparities(board, parts, terms) if parts else None,
+        distribution=distribution(board),
+    )
+
+
+def report(source: Source, found: Results, figures: Sequence[FigureView]) -> Report:
+    """Return what the page shows."""
+    return Report(source.title, source.facts, summary(source, found), tuple(tables(source, found)), tuple(figures))
+
+
+# ---- tables
+
+
+def tables(source: Source, found: Results) -> Iterator[TableView]:
+    """Yield every table in the order of the page."""
+    board, terms, order = source.board, source.terms, found.order
+    for each in found.standings:
+        yield leaderboard(each, terms, source.judge, _apart(source, each.scope), source.published)
+    if found.pairs is not None:
+        yield pairs_table(board, found.pairs, order, terms)
+    if found.deltas is not None:
+        yield language_table(board, found.deltas, order, terms)
+        yield region_table(board, found.deltas, order, terms)
+    gold = _gold(source)
+    if gold is not None:
+        yield gold
+    if found.sliced is not None and found.effects is not None and found.disparities is not None:
+        yield trap_table(board, found.sliced, found.effects, order, terms)
+        yield spread_table(board, found.sliced, found.disparities, terms)
+        yield disparity_table(board, found.sliced, found.disparities, order, terms)
+    yield distribution_table(board, found.distribution, order)
+    if found.sliced is not None:
+        for place in range(len(found.sliced.axes)):
+            yield slice_table(board, found.sliced, place, terms)
+    missing = left_out(board)
+    if missing is not None:
+        yield missing
+    yield composition_table(source.composition, source.published)
+
+
+def _gold(source: Source) -> TableView | None:
+    if source.counterpart is None:
+        return None
+    pair = (source.board, source.counterpart)
+    blind, gold = pair if source.mode is SimulationMode.EVAL else pair[::-1]
+    return gold_table(blind, gold, source.judge, source.terms, source.published)
+
+
+def _apart(source: Source, scope: LanguageMode | None) -> list[Apart]:
+    end = episode_id("", scope) if scope is not None else ""
+    found = []
+    for group in source.others:
+        rows = []
+        for other in group.members:
+            own = [episode for episode in other.scores.episodes if episode.endswith(end)]
+            if own:
+                held = sum(episode.endswith(end) for episode in other.held)
+                rows.append(of_table(other.label, other.scores.rows(own), held, source.terms))
+        if rows:
+            found.append(Apart(group.differs, tuple(rows)))
+    return found
+
+
+# ---- figures
+
+
+def drawings(source: Source, found: Results) -> Iterator[Figure]:
+    """Yield every figure in the order of the page."""
+    board, order, everything = source.board, found.order, found.standings[0]
+    if not board.any_scored:
+        return
+    labels = [board.labels[place] for place in order]
+    yield _forest(source, everything, labels)
+    yield _means(everything, labels)
+    yield _plane(source, everything)
+    if found.deltas is not None:
+        yield from _languages(board, found.deltas, order, labels)
+    if found.sliced is not None and found.disparities is not None:
+        yield from _slices(found.sliced, order, labels)
+        yield _disparities(found.sliced, found.disparities, order, labels, source.terms.level)
+    yield _shares(found.distribution, order, labels)
+    cost = _cost(source, everything)
+    if cost is not None:
+        yield cost
+
+
+def _forest(source: Source, found: Standings, labels: Sequence[str]) -> Figure:
+    bars = []
+    for place, label in zip(found.order, labels, strict=True):
+        mean, low, high, _ = found.rows[place].intervals[H3]
+        ranks = found.ranks
+        note = f"rank {ranks.low[place]}–{ranks.high[place]}" if ranks.rank[place] else "not ranked"
+        bars.append(Bar(label, _float(mean), _float(low), _float(high), note))
+    level = f"{source.terms.level:.0%}"
+    return forest(
+        "intervals",
+        f"3H with {level} intervals, {LANGUAGES[found.scope]}",
+        "Ranks are those that cannot be ruled out, all at once.",
+        bars,
+        x="3H",
+    )
+
+
+def _means(found: Standings, labels: Sequence[str]) -> Figure:
+    columns = [place for place in range(len(COLUMNS)) if place != CLEAN]
+    values = [[_float(found.rows[place].intervals[column].mean) for column in columns] for place in found.order]
+    return heat_map(
+        "metrics",
+        f"Means by assistant and metric, {LANGUAGES[found.scope]}",
+        "Figure 33 of the paper. Higher is better in every column. Clean rates are in the leaderboard.",
+        Grid(labels, [HEADINGS[column] for column in columns], values, _texts(values)),
+    )
+
+
+def _plane(source: Source, found: Standings) -> Figure:
+    points = [
+        Point(row.label, _float(row.intervals[H3].mean), _float(row.intervals[TDQ].mean))
+        for row in (found.rows[place] for place in found.order)
+        if row.intervals[H3].mean is not None and row.intervals[TDQ].mean is not None
+    ]
+    if source.published is not None:
+        points += [
+            Point(row.label, row.scores["3h"][0], row.scores["tdq"][0], grey=True) for row in source.published.table_17
+        ]
+    return scatter(
+        "assistance_and_quality",
+        f"Assistance (3H) against data quality (TDQ), {LANGUAGES[found.scope]}",
+        "Figure 4 of the paper.",
+        points,
+        x="3H",
+        y="TDQ",
+    )
+
+
+def _languages(board: Board, found: Deltas, order: Sequence[int], labels: Sequence[str]) -> Iterator[Figure]:
+    columns = [place for place in range(len(COLUMNS)) if place != CLEAN]
+    point = found.columns.bounds.point[0].reshape(len(board.labels), len(COLUMNS))
+    values = [[float(point[place, column]) for column in columns] for place in order]
+    yield heat_map(
+        "language_delta",
+        "Native language minus English, by assistant and metric",
+        "Figure 34 of the paper, on the seeds of which both dialogues are scored. Above 0 is better in the native "
+        "language.",
+        Grid(labels, [HEADINGS[column] for column in columns], values, _texts(values, "+.2f")),
+        signed=True,
+    )
+    regions = next(axis for axis in board.axes if axis.name == "region").groups
+    by_region = [[float(found.regions.bounds.point[1 + at, place]) for place in order] for at in range(len(regions))]
+    yield heat_map(
+        "language_delta_region",
+        "3H by region, native language minus English",
+        "Figure 35 of the paper.",
+        Grid(regions, labels, by_region, _texts(by_region, "+.2f")),
+        signed=True,
+    )
+
+
+def _slices(found: Sliced, order: Sequence[int], labels: Sequence[str]) -> Iterator[Figure]:
+    for axis, start in zip(found.axes, found.starts, strict=True):
+        if axis.name in _HEATED:
+            point = found.bounds[0].point
+            values = [[float(point[start + at, place]) for place in order] for at in range(len(axis.groups))]
+            yield heat_map(
+                f"slices_{axis.name}",
+                f"3H by {axis.title.lower()} and assistant",
+                "Figures 36 to 39 of the paper. Intervals are in the table.",
+                Grid(axis.groups, labels, values, _texts(values)),
+            )
+
+
+def _disparities(
+    found: Sliced, apart: Disparities, order: Sequence[int], labels: Sequence[str], level: float
+) -> Figure:
+    lines = [[apart.spreads[place][model] for model in order] for place in range(len(found.axes))]
+    values = [[float("nan") if each is None else each.range for each in line] for line in lines]
+    texts = [
+        [
+            f"{value:.2f}{'*' if apart.chance.p[place, model] <= 1 - level else ''}"
+            for value, model in zip(line, order, strict=True)
+        ]
+        for place, line in enumerate(values)
+    ]
+    return heat_map(
+        "disparities",
+        "Highest minus lowest group mean of 3H, by axis and assistant",
+        f"Figure 40 of the paper, over groups of at least {FEW} seeds. An asterisk: beyond what chance gives over that "
+        "many groups. A range is never 0, so that axes with many groups are dark in any case.",
+        Grid([axis.title for axis in found.axes], labels, values, texts),
+    )
+
+
+def _shares(found: Ints, order: Sequence[int], labels: Sequence[str]) -> Figure:
+    counts = found[..., :-1]
+    with np.errstate(invalid="ignore"):
+        parts = counts / counts.sum(axis=-1, keepdims=True)
+    panels = [(title, [parts[place, metric].tolist() for place in order]) for metric, title in enumerate(TITLES)]
+    return shares(
+        "score_distribution",
+        "Scores given",
+        "Table 15 of the paper as a figure. Judgements without a score are in none of the bars.",
+        labels,
+        panels,
+        [str(score) for score in SCORES],
+    )
+
+
+def _cost(source: Source, found: Standings) -> Figure | None:
+    points = []
+    for place in found.order:
+        usd, mean = source.costs[place], found.rows[place].intervals[H3].mean
+        if usd is not None and mean is not None:
+            points.append(Point(found.rows[place].label, usd, mean))
+    if not any(point.x > 0 for point in points):
+        return None
+    unknown = len(found.rows) - len(points)
+    more = f" {unknown} of {len(found.rows)} are not shown: their price is unknown." if unknown else ""
+    return scatter(
+        "cost_and_quality",
+        "Cost of a dialogue against 3H",
+        f"What was paid for the assistant and the simulated user of a dialogue, without the judge.{more}",
+        points,
+        x="US dollars for one dialogue",
+        y="3H",
+        logarithmic=True,
+    )
+
+
+def _texts(values: Sequence[Sequence[float]], form: str = ".2f") -> list[list[str]]:
+    return [[format(value, form) for value in line] for line in values]
+
+
+def _float(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+# ---- what came out
+
+
+def summary(source: Source, found: Results) -> str:
+    """Say in a few sentences what came out, and how sure it is."""
+    everything = found.standings[0]
+    parts = [_who(source, everything), _best(everything, source.terms)]
+    if found.pairs is not None:
+        parts.append(_held(found.pairs, source.terms))
+    if found.disparities is not None and found.sliced is not None:
+        parts.append(_gaps(source, found.sliced, found.disparities))
+    if found.effects is not None:
+        parts.append(_traps(found.effects, source.terms))
+    if source.others:
+        count = sum(len(group.members) for group in source.others)
+        runs = "1 other run does not compare with these and stands"
+        if count > 1:
+            runs = f"{count} other runs do not compare with these and stand"
+        parts.append(f"{runs} apart, with the reason.")
+    cautions = [*source.cautions, *([FEW_CAUTION] if _few(everything) else [])]
+    return "\n\n".join(["\n".join(part for part in parts if part), *cautions])
+
+
+def _few(found: Standings) -> bool:
+    return any(row.judged < FEW for row in found.rows)
+
+
+def _who(source: Source, found: Standings) -> str:
+    count = len(found.rows)
+    who = "1 assistant" if count == 1 else f"{count} assistants"
+    seeds = len(source.board.seeds)
+    languages = " and ".join(LANGUAGES[language] for language in source.board.languages) or "no language"
+    return f"{who}, {seeds:,} {'seed' if seeds == 1 else 'seeds'}, dialogues in {languages}, {source.mode.value} mode."
+
+
+def _best(found: Standings, terms: Terms) -> str:
+    place = found.order[0]
+    interval = found.rows[place].intervals[H3]
+    if interval.mean is None:
+        return "No dialogue has a 3H: nothing can be said of any assistant."
+    text = f"Highest 3H: {found.rows[place].label}, {shown('3h', interval)}."
+    if len(found.rows) == 1:
+        return text
+    behind = int(found.ranks.better[place].sum())
+    return f"{text} It is surely ahead of {behind} of the {len(found.rows) - 1} others (at {terms.level:.0%})."
+
+
+def _held(pairs: Pairs, terms: Terms) -> str:
+    tested = int((~np.isnan(pairs.p[:, 0])).sum())
+    if not tested:
+        return f"No difference between assistants was tested: fewer than {FEW} seeds are shared."
+    held = int((pairs.p[:, 0] <= 1 - terms.level).sum())
+    return f"{held} of {tested} differences in 3H between two assistants hold, corrected for how many there are."
+
+
+def _gaps(source: Source, found: Sliced, apart: Disparities) -> str:
+    p = apart.chance.p
+    if np.isnan(p).all():
+        return f"Gaps between groups were not tested: no axis has two groups of {FEW} seeds."
+    beyond = np.argwhere(p <= 1 - source.terms.level)
+    if not len(beyond):
+        return "No gap between groups of users is wider than chance allows."
+    place, model = max(beyond.tolist(), key=lambda at: getattr(apart.spreads[at[0]][at[1]], "range", 0.0))
+    each = apart.spreads[place][model]
+    assert each is not None
+    names = apart.groups[place][model]
+    return (
+        f"{len(beyond)} of {int((~np.isnan(p)).sum())} gaps between groups are wider than chance allows; the widest: "
+        f"{source.board.labels[model]} by {found.axes[place].title.lower()}, {each.range:.2f} points from "
+        f"{names[each.lowest]} to {names[each.highest]} (chance alone gives {apart.chance.expected[place, model]:.2f})."
+    )
+
+
+def _traps(effects: Effects, terms: Terms) -> str:
+    tested = ~np.isnan(effects.p)
+    if not tested.any():
+        return ""
+    lower = int(((effects.p <= 1 - terms.level) & (effects.bounds.point < 0)).sum())
+    return f"Traps lower 3H in {lower} of {int(tested.sum())} assistants beyond doubt."
+
+
+def pull_request(source: Source, found: Results, page: str) -> str:
+    """Return the short summary in Markdown: what came out, the head of the leaderboard, where the rest is."""
+    table = leaderboard(found.standings[0], source.terms, source.judge, (), None)
+    rest = len(table.rows) - _TOP
+    top = table._replace(rows=table.rows[:_TOP])
+    more = f"\n\n… and {rest} more." if rest > 0 else ""
+    lines = [as_markdown(line) for line in summary(source, found).split("\n")]
+    return "\n".join(
+        [
+            f"## {as_markdown(source.title)}\n",
+            *lines,
+            f"\n#{top.markdown().rstrip()}{more}\n",
+            f"Everything else: {as_markdown(page)}\n",
+        ]
+    )

@@ -1,0 +1,269 @@
+"""The figures of a report: heat maps, scatter, intervals, distributions (paper 1, Figures 4 and 33 to 40).
+
+Colours are told apart by colour-blind readers and in print, and no figure says anything by colour alone: cells hold
+their numbers, assistants have marks and numbers of their own, and negative differences a sign.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ccfw.report.figures import as_text, canvas, colour_map, drawn, patch
+from ccfw.report.sections import FigureView
+from ccfw.report.writing import comma_separated
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#333333", "#999933")
+"""Of Okabe and Ito's palette, yellow aside, which print does not show."""
+MARKS = "osD^vP*XphdH<>8"
+_GREY = "#777777"
+_SIZE = 9
+
+
+class Figure(NamedTuple):
+    """A figure with its picture for those who cannot take SVG."""
+
+    view: FigureView
+    png: bytes
+
+    def csv(self) -> str:
+        """Return the data that it shows."""
+        return comma_separated(self.view.head, self.view.rows)
+
+
+class Grid(NamedTuple):
+    """What a heat map shows; ``nan`` where there is nothing."""
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    values: Sequence[Sequence[float]]
+    texts: Sequence[Sequence[str]]
+
+
+class Point(NamedTuple):
+    """One assistant in a plane."""
+
+    label: str
+    x: float
+    y: float
+    grey: bool = False
+    """Not run here."""
+
+
+class Bar(NamedTuple):
+    """One interval of a forest plot."""
+
+    label: str
+    point: float
+    low: float
+    high: float
+    note: str = ""
+
+
+def heat_map(name: str, title: str, note: str, grid: Grid, *, signed: bool = False, unit: str = "points") -> Figure:
+    """Draw cells with their numbers; ``signed`` ones in two colours around 0."""
+    figure, axes = canvas(2.6 + 0.62 * len(grid.columns) + 0.07 * _longest(grid.rows), 1.4 + 0.3 * len(grid.rows))
+    known = [value for row in grid.values for value in row if not math.isnan(value)]
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    if signed:
+        high = max(abs(low), abs(high)) or 1.0
+        low = -high
+    mesh = axes.pcolormesh(
+        [list(row) for row in grid.values],
+        cmap="PuOr" if signed else "cividis",
+        vmin=low,
+        vmax=high if high > low else low + 1.0,
+        edgecolors="white",
+        linewidth=0.8,
+    )
+    for row, line in enumerate(grid.values):
+        for column, value in enumerate(line):
+            text = "–" if math.isnan(value) else grid.texts[row][column]
+            axes.text(
+                column + 0.5,
+                row + 0.5,
+                text,
+                ha="center",
+                va="center",
+                fontsize=7.5,
+                color=_ink(mesh, value),
+            )
+    axes.invert_yaxis()
+    tilt = 0 if _longest(grid.columns) <= 6 else 35
+    axes.set_xticks(
+        [place + 0.5 for place in range(len(grid.columns))],
+        [as_text(each) for each in grid.columns],
+        rotation=tilt,
+        ha="right" if tilt else "center",
+        rotation_mode="anchor",
+        fontsize=_SIZE,
+    )
+    axes.set_yticks(
+        [place + 0.5 for place in range(len(grid.rows))], [as_text(each) for each in grid.rows], fontsize=_SIZE
+    )
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_title(as_text(title), loc="left", fontsize=11)
+    figure.colorbar(mesh, ax=axes, shrink=0.9, aspect=30, pad=0.02, label=unit)
+    head = ("", *grid.columns)
+    rows = tuple(
+        (label, *("" if math.isnan(value) else f"{value:.6f}" for value in line))
+        for label, line in zip(grid.rows, grid.values, strict=True)
+    )
+    shown = f"from {low:.2f} to {high:.2f} {unit}" if known else "without a figure"
+    alt = f"Heat map: {title}. {len(grid.rows)} rows and {len(grid.columns)} columns, {shown}."
+    return _figure(figure, name, title, note, alt, head, rows)
+
+
+def _ink(mesh: Any, value: float) -> str:
+    """Return the colour of text that can be read on a cell's own."""
+    if math.isnan(value):
+        return "black"
+    red, green, blue, _ = mesh.to_rgba(value)
+    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
+
+
+def scatter(
+    name: str, title: str, note: str, points: Sequence[Point], *, x: str, y: str, logarithmic: bool = False
+) -> Figure:
+    """Draw assistants in a plane, numbered, with their names beside it; those not run here in grey."""
+    own = [point for point in points if not point.grey]
+    figure, axes = canvas(10.5, max(4.8, 0.24 * len(points) + 1.2))
+    for number, point in enumerate(own, 1):
+        colour, mark = COLOURS[(number - 1) % len(COLOURS)], MARKS[(number - 1) % len(MARKS)]
+        label = as_text(f"{number}  {point.label}")
+        axes.scatter([point.x], [point.y], s=52, c=colour, marker=mark, edgecolors="white", linewidths=0.6, label=label)
+        axes.annotate(str(number), (point.x, point.y), xytext=(5, 4), textcoords="offset points", fontsize=8)
+    grey = [point for point in points if point.grey]
+    if grey:
+        axes.scatter(
+            [point.x for point in grey],
+            [point.y for point in grey],
+            s=26,
+            facecolors="none",
+            edgecolors=_GREY,
+            marker="D",
+            linewidths=0.8,
+            label="published, not run here",
+        )
+    if logarithmic and points and all(point.x > 0 for point in points):
+        axes.set_xscale("log")
+    axes.set_xlabel(x, fontsize=_SIZE)
+    axes.set_ylabel(y, fontsize=_SIZE)
+    axes.set_title(as_text(title), loc="left", fontsize=11)
+    axes.grid(color="#dddddd", linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.margins(0.08)
+    if points:
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
+    rows = tuple(
+        (point.label, f"{point.x:.6f}", f"{point.y:.6f}", "published" if point.grey else "own") for point in points
+    )
+    alt = (
+        f"Scatter plot: {title}. "
+        + "; ".join(f"{point.label}: {point.x:.3g}, {point.y:.2f}" for point in own[:12])
+        + "."
+    )
+    return _figure(figure, name, title, note, alt, ("assistant", x, y, "source"), rows)
+
+
+def forest(name: str, title: str, note: str, bars: Sequence[Bar], *, x: str) -> Figure:
+    """Draw intervals one below the other, the first on top."""
+    figure, axes = canvas(9, 1.3 + 0.28 * max(1, len(bars)))
+    for place, bar in enumerate(bars):
+        if not math.isnan(bar.low) and not math.isnan(bar.high):
+            axes.plot([bar.low, bar.high], [place, place], color=COLOURS[0], linewidth=2.2, solid_capstyle="butt")
+        axes.plot(
+            [bar.point], [place], "o", color="white", markeredgecolor=COLOURS[0], markersize=5, markeredgewidth=1.6
+        )
+        text = f"{bar.point:.2f}" + (f"   {bar.note}" if bar.note else "")
+        axes.annotate(
+            as_text(text),
+            (1.01, place),
+            xycoords=("axes fraction", "data"),
+            fontsize=8,
+            va="center",
+            annotation_clip=False,
+        )
+    axes.set_yticks(range(len(bars)), [as_text(bar.label) for bar in bars], fontsize=_SIZE)
+    axes.set_ylim(len(bars) - 0.5, -0.5)
+    axes.set_xlabel(x, fontsize=_SIZE)
+    axes.set_title(as_text(title), loc="left", fontsize=11)
+    axes.grid(axis="x", color="#dddddd", linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    rows = tuple((bar.label, *("" if math.isnan(v) else f"{v:.6f}" for v in bar[1:4]), bar.note) for bar in bars)
+    alt = f"Forest plot: {title}. " + "; ".join(f"{bar.label} {bar.point:.2f}" for bar in bars[:20]) + "."
+    return _figure(figure, name, title, note, alt, ("assistant", x, "low", "high", "note"), rows)
+
+
+def shares(
+    name: str,
+    title: str,
+    note: str,
+    labels: Sequence[str],
+    panels: Sequence[tuple[str, Sequence[Sequence[float]]]],
+    parts: Sequence[str],
+) -> Figure:
+    """Draw stacked bars, one panel beside the other: of each label the shares that add up to 1."""
+    columns = 3
+    lines = max(1, math.ceil(len(panels) / columns))
+    height = 0.7 + lines * (0.7 + 0.2 * len(labels))
+    figure, grid = canvas(11, height, nrows=lines, ncols=columns, sharey=True, sharex=True, squeeze=False)
+    colours = _ramp(len(parts))
+    for place, (heading, values) in enumerate(panels):
+        axes = grid[place // columns][place % columns]
+        _stacked(axes, values, colours, parts)
+        axes.set_title(as_text(heading), loc="left", fontsize=10)
+        axes.set_yticks(range(len(labels)), [as_text(label) for label in labels], fontsize=8)
+        axes.set_ylim(len(labels) - 0.5, -0.5)
+        axes.set_xlim(0, 1)
+        axes.set_xticks([0, 0.5, 1], ["0", "50 %", "100 %"], fontsize=8)
+        axes.spines[:].set_visible(False)
+        axes.tick_params(length=0)
+    for place in range(len(panels), lines * columns):
+        grid[place // columns][place % columns].set_axis_off()
+    handles = [patch(colour) for colour in colours]
+    figure.legend(
+        handles, list(parts), loc="outside lower center", ncols=len(parts), frameon=False, fontsize=_SIZE, title="score"
+    )
+    figure.suptitle(as_text(title), x=0.01, ha="left", fontsize=11)
+    head = ("metric", "assistant", *parts)
+    rows = tuple(
+        (heading, label, *("" if math.isnan(value) else f"{value:.6f}" for value in line))
+        for heading, values in panels
+        for label, line in zip(labels, values, strict=True)
+    )
+    alt = f"Stacked bars: {title}, for {len(labels)} assistants in {len(panels)} metrics."
+    return _figure(figure, name, title, note, alt, head, rows)
+
+
+def _stacked(axes: Any, values: Sequence[Sequence[float]], colours: Sequence[Any], parts: Sequence[str]) -> None:
+    left = [0.0] * len(values)
+    for part, colour in enumerate(colours):
+        widths = [0.0 if math.isnan(line[part]) else line[part] for line in values]
+        axes.barh(range(len(values)), widths, left=left, height=0.84, color=colour, edgecolor="white", linewidth=0.6)
+        for row, width in enumerate(widths):
+            if width >= 0.12:
+                ink = "black" if 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2] > 0.5 else "white"
+                axes.text(left[row] + width / 2, row, parts[part], ha="center", va="center", fontsize=7, color=ink)
+        left = [start + width for start, width in zip(left, widths, strict=True)]
+
+
+def _ramp(count: int) -> list[Any]:
+    ramp = colour_map("cividis")
+    return [ramp(0.05 + 0.9 * place / max(1, count - 1)) for place in range(count)]
+
+
+def _longest(texts: Sequence[str]) -> int:
+    return max((len(text) for text in texts), default=0)
+
+
+def _figure(
+    figure: Any, name: str, title: str, note: str, alt: str, head: Sequence[str], rows: Sequence[Sequence[str]]
+) -> Figure:
+    found = drawn(figure)
+    return Figure(FigureView(name, title, note, alt, found.svg, tuple(head), tuple(map(tuple, rows))), found.png)

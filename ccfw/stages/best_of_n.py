@@ -1,0 +1,135 @@
+"""Stage *best_of_n*: which of N stored answers a reward model takes, and what that is worth (Tables 4, 22 and 23).
+
+Reads   the answers and outcome scores that *responses* stored for the policies of the job, or a file of scored answers
+        (``best_of_n.candidates``), as of CultureForest; rewards by every scorer of ``rewards.scorers``.
+Writes  ``crisp/best_of_n/<fingerprint>/``: ``report.md`` and ``best_of_n.csv``.
+Method  ``ccfw.training.best_of_n``: expectations over every choice of N, without resampling, beside chance and an
+        oracle, the outcome judge itself. An answer without score or reward is no candidate for anybody, and counted.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ccfw.crisp.records import Scale
+from ccfw.errors import RequestError
+from ccfw.knowledge import tables
+from ccfw.report.crisp import plain
+from ccfw.settings import Settings
+from ccfw.stages import responses, testbed
+from ccfw.stages.context import Context, StageResult
+from ccfw.stages.crisp import folder_of
+from ccfw.stages.rated import terms_of
+from ccfw.stages.scored import Scorer, bootstrap_parts, finish, scorers, tell_missing
+from ccfw.store import Output, digest
+from ccfw.training.best_of_n import RANDOM, Selection, best_of_n
+from ccfw.training.candidates import Candidate, questions_of, read_candidates
+from ccfw.training.tables import selection_table
+from ccfw.training.texts import Text, situation_text
+
+log = logging.getLogger(__name__)
+NAME = "best_of_n"
+VERSION = 1
+_SHOWN = 5
+
+
+def run(context: Context) -> StageResult:
+    """Let every scorer choose, and write what it gets."""
+    settings = context.settings
+    every = candidates(context)
+    texts = [each.text for each in every if each.score is not None]
+    found = scorers(context, texts, NAME)
+    tell_missing(NAME, found, [each.text_id for each in texts], "answers")
+    questions, counts = questions_of(every, {each.name: each.rewards for each in found})
+    most = max((len(each.scores) for each in questions), default=0)
+    if most < min(settings.best_of_n.sizes):
+        raise RequestError(
+            [
+                f"best_of_n.sizes={list(settings.best_of_n.sizes)}: no question has so many answers with a score and a "
+                f"reward; the most are {most} (crisp.responses.k={settings.crisp.responses.k})"
+            ]
+        )
+    selections = best_of_n(questions, settings.best_of_n.sizes, terms_of(settings))
+    content = _parts(settings, every, found)
+    output = Output(folder_of(context, NAME, content), context.stop)
+    result = StageResult(NAME, output.folder, done=len(questions))
+    table = selection_table(selections, settings.bootstrap.level)
+    notes = [] if settings.best_of_n.candidates else responses.cautions(settings)
+    notes += [
+        f"{counts['not_scored']} of {counts['answers']} answers have no score, {counts['without_reward']} no reward."
+    ]
+    with output:
+        finish(context, output, result, content, "Best of N", [table], _metrics(selections), notes, counts=counts)
+    if settings.report.shown:
+        print(plain(table, notes), flush=True)
+    return result
+
+
+def plan(_context: Context) -> tuple[int, int]:
+    """Return the calls of the stage: none, whoever the scorers are."""
+    return 0, 0
+
+
+def candidates(context: Context) -> list[Candidate]:
+    """Return the answers to choose from; raise ``RequestError`` with what is wrong with them."""
+    place = context.settings.best_of_n.candidates
+    if place is not None:
+        return _from_file(Path(place))
+    found = testbed.situations(context, NAME)
+    by_id = {each.situation_id: each for each in found}
+    every = [
+        Candidate(
+            Text(key, situation_text(by_id[answer.situation_id]), answer.answer),
+            answer.situation_id,
+            answer.norm_id,
+            policy.name,
+            policy.scores.get((key, Scale.OUTCOME)) if answer.failure is None else None,
+        )
+        for policy in responses.collected(context, found)
+        for key, answer in policy.answers.items()
+    ]
+    if not every:
+        raise RequestError(
+            [
+                f"stage={NAME}: no answers under these settings; collect them with stage={responses.NAME} and "
+                "otherwise the same line, or give a file: best_of_n.candidates=…"
+            ]
+        )
+    return every
+
+
+def _from_file(path: Path) -> list[Candidate]:
+    key = f"best_of_n.candidates={path}"
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RequestError([f"{key}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}"]) from None
+    read = read_candidates(tables.read(text))
+    problems = [f"{key}: {fault}" for fault in read.faults[:_SHOWN]]
+    if len(read.faults) > _SHOWN:
+        problems.append(f"{key}: and {len(read.faults) - _SHOWN} faults more")
+    if problems or not read.candidates:
+        raise RequestError(problems or [f"{key}: no answers there"])
+    return list(read.candidates)
+
+
+def _parts(settings: Settings, every: Sequence[Candidate], found: Sequence[Scorer]) -> dict[str, Any]:
+    return {
+        "answers": digest(repr(each) for each in every),
+        "scorers": {each.name: each.digest for each in found},
+        "sizes": list(settings.best_of_n.sizes),
+        **bootstrap_parts(settings),
+        "version": VERSION,
+    }
+
+
+def _metrics(found: Sequence[Selection]) -> dict[str, float]:
+    return {
+        f"{each.selector}/{each.policy}/{name}_{each.n}": figure.value
+        for each in found
+        for name, figure in (("score", each.score), ("gain", each.gain))
+        if figure.value is not None and not (name == "gain" and each.selector == RANDOM)
+    }

@@ -1,0 +1,181 @@
+"""What the stages of paper 2 share: where their outputs are, how they have something written, how they report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ccfw.crisp.records import Loss, Reason
+from ccfw.crisp.tally import Tally
+from ccfw.errors import RequestError
+from ccfw.llm.asking import Asked
+from ccfw.llm.client import Client
+from ccfw.prompts import PromptSet
+from ccfw.records import Failure, FailureKind, Record
+from ccfw.report.agreement import Table
+from ccfw.report.crisp import counts_table, losses_table, page
+from ccfw.settings import ModelConfig, Settings
+from ccfw.stages.context import Context, StageResult
+from ccfw.stages.drafting import Drafting
+from ccfw.stages.judged import paid
+from ccfw.store import Output, fingerprint, write_atomically
+
+ROOT = "crisp"
+
+
+def folder_of(context: Context, name: str, content: Mapping[str, Any]) -> Path:
+    """Return where a stage's output is."""
+    return Path(context.settings.workspace) / ROOT / name / fingerprint(content)
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How patiently something is asked for that nobody audits (``ccfw.stages.drafting.Terms``)."""
+
+    tries: int
+    temperature: float | None
+    review_tries: int = 0
+    audit_temperature: float | None = None
+
+
+def drafting(context: Context, result: StageResult, what: str, terms: Patience) -> Drafting:
+    """Return the generator of a stage, for what is checked and not audited."""
+    settings = context.settings
+    return Drafting(
+        result.stage,
+        what,
+        settings,
+        terms,
+        generator=context.client(settings.generator, result.meter),
+        auditor=None,
+        prompts=context.prompts(settings.generator),
+        audit_prompts=None,
+    )
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """A model in a role, with its prompts."""
+
+    model: ModelConfig
+    client: Client
+    prompts: PromptSet
+
+    @classmethod
+    def of(cls, context: Context, model: ModelConfig, result: StageResult) -> Speaker:
+        """Return a model with the prompts of its size, its calls counted into a result."""
+        return cls(model, context.client(model, result.meter), context.prompts(model))
+
+
+class Due(NamedTuple):
+    """What a role's model would be asked."""
+
+    role: str
+    model: ModelConfig
+    least: int
+    """Calls."""
+    most: int
+
+
+def all_calls(due: Iterable[Due]) -> tuple[int, int]:
+    """Return the least and the most calls of all roles."""
+    every = list(due)
+    return sum(each.least for each in every), sum(each.most for each in every)
+
+
+def loss_of(failure: Failure, reason: Reason) -> Loss:
+    """Return a failure as a loss: a provider's as such, any other under the given reason."""
+    broken = failure.kind is FailureKind.INFRASTRUCTURE
+    return Loss(reason=Reason.INFRASTRUCTURE if broken else reason, detail=failure.detail)
+
+
+def failure_of(asked: Asked[Any]) -> Failure:
+    """Return why there is no value."""
+    assert asked.failure is not None
+    return asked.failure
+
+
+def write_lines(path: Path, records: Iterable[Record]) -> None:
+    """Write records as JSON lines, whole or not at all."""
+    write_atomically(path, "".join(record.model_dump_json() + "\n" for record in records))
+
+
+def conclude(
+    context: Context,
+    output: Output,
+    result: StageResult,
+    content: Mapping[str, Any],
+    tally: Tally,
+    title: str,
+    tables: Sequence[Table] = (),
+    metrics: Mapping[str, float] = {},
+    notes: Sequence[str] = (),
+    parts: Iterable[Output] = (),
+) -> None:
+    """Write report, tables and manifest of a stage, and log them; ``parts`` are outputs that its cost is of."""
+    tally.settle()
+    every = [counts_table(tally), losses_table(tally), *tables]
+    written = [output.folder / "report.md"]
+    for table in every:
+        written.append(output.folder / f"{table.name}.csv")
+        write_atomically(written[-1], table.csv())
+    manifest = context.manifest(output, result, content, counts=tally.numbers())
+    known = [each for each in map(paid, parts) if each is not None]
+    if known:
+        sums = {"usd": sum(each.usd for each in known), "unpriced_calls": sum(each.unpriced_calls for each in known)}
+        manifest["paid"] |= sums
+    write_atomically(written[0], page(title, every, manifest["paid"], notes))
+    output.write_manifest(manifest)
+    numbers = {name: float(count) for name, count in tally.numbers().items()}
+    track(context, result.stage, "", content, numbers | dict(metrics), [*written, output.manifest])
+
+
+def track(
+    context: Context,
+    stage: str,
+    name: str,
+    content: Mapping[str, Any],
+    metrics: Mapping[str, float],
+    files: Sequence[Path],
+) -> None:
+    """Log a stage, or one policy of it, under the run of the dataset; the same content and figures are logged once."""
+    settings = context.settings
+    if settings.tracking.name == "none":
+        return
+    from ccfw.tracking import Tracked, track_nested
+
+    shared = {"dataset": settings.dataset.name, "sources": ",".join(settings.crisp.norms.sources)}
+    parent = Tracked(
+        name=f"{ROOT} {settings.dataset.name}",
+        fingerprint=fingerprint({ROOT: shared}),
+        tags={"stage": ROOT, **shared},
+        params=shared,
+        metrics={},
+    )
+    run = Tracked(
+        name=f"{stage} {name}".strip(),
+        fingerprint=fingerprint({"content": content, "name": name, "metrics": metrics}),
+        tags={"stage": stage} | ({"model": name} if name else {}),
+        params=_roles(settings) | shared,
+        metrics=metrics,
+        files=files,
+    )
+    track_nested(settings, parent, run)
+
+
+def _roles(settings: Settings) -> dict[str, str]:
+    roles = ("generator", "auditor", "reasoner", "judge")
+    return {role: getattr(settings, role).name for role in roles} | {"seed": str(settings.seed)}
+
+
+def chosen(values: Sequence[str], options: Iterable[str], key: str, what: str) -> frozenset[str] | None:
+    """Return which values are asked for, ``None`` for all; raise ``RequestError`` for those that there are not."""
+    if not values:
+        return None
+    there = sorted(set(options))
+    unknown = [value for value in dict.fromkeys(values) if value not in there]
+    if unknown:
+        raise RequestError(f"{key}={value}: no {what} has it; there: {', '.join(there)}" for value in unknown)
+    return frozenset(values)

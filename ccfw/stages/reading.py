@@ -1,0 +1,243 @@
+"""The stored conversations of several assistants, as a page or a server shows them: listed, filtered, opened."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+from pydantic import ConfigDict
+
+from ccfw.records import (
+    Episode,
+    Judgement,
+    LanguageMode,
+    Metric,
+    Record,
+    Scenario,
+    SimulationMode,
+    TerminationReason,
+)
+from ccfw.report.board import unique
+from ccfw.report.page import Embedded
+from ccfw.report.reader import PER_CHUNK, Held, chunk
+from ccfw.report.reader_index import (
+    Entry,
+    Filter,
+    Index,
+    Ints,
+    faults_of,
+    identity_label,
+    indexed,
+    language_label,
+    meeting,
+    tier_label,
+)
+from ccfw.score_table import ScoreTable
+from ccfw.seed_id import episode_id
+from ccfw.selection import Outline
+from ccfw.stages.context import Context
+from ccfw.stages.gathered import Gathered, Judged
+from ccfw.store import StoredRecords, read_records
+
+_METRICS = tuple(Metric)
+
+
+class _Faults(Record):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    faults: tuple[str, ...]
+
+
+class _Glance(Record):
+    """As much of an episode as a list says; the rest of its line is not even kept."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    episode_id: str
+    termination_reason: TerminationReason
+    turns: tuple[_Faults, ...]
+
+
+def _runs(found: Gathered | None) -> tuple[Mapping[str, Judged], Mapping[str, Judged]]:
+    return (found.found, found.counterpart) if found else ({}, {})
+
+
+class _Place(NamedTuple):
+    """Where a listed conversation is."""
+
+    shelf: int
+    episode: str
+    seed: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Conversations in the order of their scenarios, those of one scenario side by side."""
+
+    context: Context
+    shelves: Sequence[Judged]
+    labels: Sequence[str]
+    """Of the shelves' assistants, all different."""
+    planned: Sequence[tuple[Outline, LanguageMode]]
+
+    @classmethod
+    def of(cls, context: Context, found: Gathered | None, unjudged: Sequence[Judged] = ()) -> Reading:
+        """Return what compares, what is the same in the other mode, and what nobody judged, in every language."""
+        compared, other = (sorted(runs.values(), key=lambda run: run.order) for runs in _runs(found))
+        modes = {mode for mode in SimulationMode if found and mode is not found.mode}
+        labels = [
+            *unique([run.label for run in compared]),
+            *(f"{label} ({mode.value} mode)" for mode in modes for label in unique([run.label for run in other])),
+            *(f"{run.label} (not judged)" for run in unjudged),
+        ]
+        planned = [(outline, language) for outline in context.selection for language in LanguageMode]
+        return cls(context, (*compared, *other, *unjudged), labels, planned)
+
+    def __len__(self) -> int:
+        return len(self._listed[0])
+
+    @property
+    def index(self) -> Index:
+        """What the list says of every conversation."""
+        return self._listed[1]
+
+    @cached_property
+    def _listed(self) -> tuple[list[_Place], Index]:
+        wanted = frozenset(episode_id(outline.seed.seed_id, language) for outline, language in self.planned)
+        glances = [
+            {glance.episode_id: glance for glance in read_records(shelf.episodes.records, _Glance, wanted)}
+            for shelf in self.shelves
+        ]
+        scores = [_scores(run, tuple(found)) for run, found in zip(self.shelves, glances, strict=True)]
+        places, entries = [], []
+        for outline, language in self.planned:
+            key = episode_id(outline.seed.seed_id, language)
+            for number, found in enumerate(glances):
+                if key in found:
+                    places.append(_Place(number, key, outline.seed.seed_id))
+                    label, row = self.labels[number], scores[number][key]
+                    entries.append(_entry(label, outline, language, found[key], row))
+        return places, indexed(entries)
+
+    def sample(self, most: int) -> Reading:
+        """Return the conversations of as many whole scenarios as make at most so many conversations.
+
+        The order of scenarios is stratified by region and tier, so that any first part of it is a fair sample.
+        """
+        places, _ = self._listed
+        if len(places) <= most:
+            return self
+        sizes = Counter(place.seed for place in places)
+        kept, total = set[str](), 0
+        for seed in dict.fromkeys(place.seed for place in places):
+            total += sizes[seed]
+            if total > most:
+                break
+            kept.add(seed)
+        fewer = [(outline, language) for outline, language in self.planned if outline.seed.seed_id in kept]
+        return Reading(self.context, self.shelves, self.labels, fewer)
+
+    def held(self, places: Sequence[int]) -> Iterator[Held]:
+        """Yield some conversations with all that is known of them."""
+        for number in places:
+            place, entry = self._listed[0][number], self.index.entry(number)
+            episode = self._episodes(place.shelf)[place.episode]
+            scenario = self._scenario(episode)
+            yield Held(entry, episode, self._judgements(place), scenario)
+
+    def chunk(self, places: Sequence[int]) -> bytes:
+        """Return some conversations as the page's script reads them."""
+        return chunk(list(self.held(places)))
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield all conversations in the order of the index."""
+        numbers = iter(range(len(self)))
+        while some := list(islice(numbers, PER_CHUNK)):
+            if self.context.stop.interrupted:
+                self.context.stop.check()
+            yield self.chunk(some)
+
+    def embedded(self, most: int) -> Embedded:
+        """Return the conversations that travel with a page: all, or a sample."""
+        sample = self.sample(most)
+        return Embedded(sample.index, list(sample.chunks()), PER_CHUNK, len(self))
+
+    def meeting(self, wanted: Filter) -> Ints:
+        """Return the places of the conversations that meet a filter but for its text."""
+        return meeting(self.index, wanted)
+
+    def says(self, place: int, needle: str) -> bool:
+        """Whether anyone in a conversation says something; ``needle`` is in lower case."""
+        shelf, key, _ = self._listed[0][place]
+        return any(
+            needle in said.lower() for turn in self._episodes(shelf)[key].turns for said in (turn.user, turn.assistant)
+        )
+
+    def _scenario(self, episode: Episode) -> Scenario | None:
+        seed = episode.seed.seed_id
+        unchanged = self._digests.get(seed) == episode.scenario_hash
+        return self.context.dataset.by_seed()[seed] if unchanged else None
+
+    @cached_property
+    def _digests(self) -> dict[str, str]:
+        return {entry.outline.seed.seed_id: entry.digest for entry in self.context.dataset.entries}
+
+    def _judgements(self, place: _Place) -> tuple[Judgement, ...]:
+        keys = [f"{place.episode}::{metric.value}" for metric in _METRICS]
+        stored = self._judged(place.shelf)
+        return tuple(member[key] for key in keys for member in stored if key in member)
+
+    @cached_property
+    def _wanted(self) -> tuple[frozenset[str], ...]:
+        found: list[set[str]] = [set() for _ in self.shelves]
+        for place in self._listed[0]:
+            found[place.shelf].add(place.episode)
+        return tuple(map(frozenset, found))
+
+    def _episodes(self, shelf: int) -> StoredRecords[Episode]:
+        if shelf not in self._opened_episodes:
+            records = self.shelves[shelf].episodes.records
+            self._opened_episodes[shelf] = StoredRecords(records, Episode, self._wanted[shelf])
+        return self._opened_episodes[shelf]
+
+    def _judged(self, shelf: int) -> tuple[StoredRecords[Judgement], ...]:
+        if shelf not in self._opened_judgements:
+            wanted = frozenset(f"{key}::{metric.value}" for key in self._wanted[shelf] for metric in _METRICS)
+            members = [folder.output.records for folder in self.shelves[shelf].members]
+            self._opened_judgements[shelf] = tuple(StoredRecords(each, Judgement, wanted) for each in members)
+        return self._opened_judgements[shelf]
+
+    @cached_property
+    def _opened_episodes(self) -> dict[int, StoredRecords[Episode]]:
+        return {}
+
+    @cached_property
+    def _opened_judgements(self) -> dict[int, tuple[StoredRecords[Judgement], ...]]:
+        return {}
+
+
+def _scores(run: Judged, keys: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
+    """Return the columns of each episode's scores; all missing where nothing was judged."""
+    table = run.scores if run.members else ScoreTable((), np.empty((0, len(_METRICS))), np.empty(0))
+    return dict(zip(keys, map(tuple, table.rows(keys).columns().tolist()), strict=True))
+
+
+def _entry(label: str, outline: Outline, language: LanguageMode, glance: _Glance, row: tuple[float, ...]) -> Entry:
+    persona, *scores = outline.seed.persona, *row[:-1]
+    checks = [check for turn in glance.turns for check in turn.faults]
+    return Entry(
+        episode_id=glance.episode_id,
+        model=label,
+        region=persona.region.value,
+        identity=identity_label(persona.region.value, persona.identity),
+        tier=tier_label(outline.seed.challenge_config.challenge_type),
+        language=language_label(language, persona.native_language),
+        ended=glance.termination_reason.value,
+        turns=len(glance.turns),
+        scores=tuple(scores),
+        clean=row[-1],
+        faults=faults_of(checks, scores, broken=glance.termination_reason.is_infrastructure),
+    )

@@ -1,0 +1,146 @@
+"""What stages *triplets* and *best_of_n* share: rewards of texts by every scorer of the job, and the page they write.
+
+A scorer is a file of rewards, or a reward model; what a model gives is stored, so that each text is read once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ccfw.errors import RequestError
+from ccfw.knowledge import tables
+from ccfw.report.agreement import Table
+from ccfw.report.crisp import page
+from ccfw.settings import Settings
+from ccfw.stages.context import Context, StageResult
+from ccfw.stages.crisp import folder_of, track
+from ccfw.store import Output, RecordFile, digest, fingerprint, read_records, write_atomically
+from ccfw.training.texts import Reward, Text, read_rewards
+
+log = logging.getLogger(__name__)
+REWARDS = "rewards"
+VERSION = 1
+_FILES = {".csv", ".tsv", ".jsonl", ".json", ".yaml"}
+_SHOWN = 5
+
+
+class Scorer(NamedTuple):
+    """A scorer's rewards of the texts asked for, and the norms that it was trained on."""
+
+    name: str
+    rewards: Mapping[str, float]
+    norms: frozenset[str]
+    digest: str
+    cut: int
+    """Texts of which the question's beginning did not fit."""
+
+
+def scorers(context: Context, texts: Sequence[Text], stage: str) -> list[Scorer]:
+    """Return every scorer of the job with its rewards of texts; raise ``RequestError`` with all that is wrong."""
+    places = context.settings.rewards.scorers
+    if not places:
+        raise RequestError(
+            [f"stage={stage}: whose rewards? +rewards.scorers.<name>=<file of rewards, or a model's folder or name>"]
+        )
+    problems: list[str] = []
+    files: dict[str, Scorer] = {}
+    for name, place in places.items():
+        path = Path(place)
+        if path.suffix in _FILES or path.is_file():
+            files[name] = _from_file(name, path, problems)
+        elif not path.is_dir() and (path.is_absolute() or place.startswith(".") or place.count("/") > 1):
+            problems.append(f"rewards.scorers.{name}={place}: no such file or folder")
+    if problems:
+        raise RequestError(problems)
+    return [files.get(name) or _from_model(context, name, place, texts) for name, place in places.items()]
+
+
+def _from_file(name: str, path: Path, problems: list[str]) -> Scorer:
+    key = f"rewards.scorers.{name}={path}"
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        problems.append(f"{key}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}")
+        return Scorer(name, {}, frozenset(), "", 0)
+    read = read_rewards(tables.read(text))
+    problems += [f"{key}: {fault}" for fault in read.faults[:_SHOWN]]
+    if len(read.faults) > _SHOWN:
+        problems.append(f"{key}: and {len(read.faults) - _SHOWN} faults more")
+    return Scorer(name, read.rewards, frozenset(), digest([text]), 0)
+
+
+def _from_model(context: Context, name: str, place: str, texts: Sequence[Text]) -> Scorer:
+    """Have a reward model read the texts that it has not read yet."""
+    from ccfw.training import scoring
+
+    terms = context.settings.rewards
+    content = {"model": scoring.identity(place), "max_tokens": terms.max_tokens, "version": VERSION}
+    output = Output(folder_of(context, REWARDS, content), context.stop)
+    wanted = {_key(each): each for each in texts}
+    with output:
+        stored = {each.text_id: each for each in read_records(output.records, Reward, wanted)}
+        todo = {key: each for key, each in wanted.items() if key not in stored}
+        if todo:
+            model = scoring.load(place, max_tokens=terms.max_tokens, batch=terms.batch)
+            with RecordFile(output.records) as records:
+                for reward in model.rewards([each._replace(text_id=key) for key, each in todo.items()]):
+                    records.append(reward)
+                    stored[reward.text_id] = reward
+                    context.stop.check()
+        output.write_manifest(context.manifest(output, StageResult(REWARDS, output.folder), content, scorer=name))
+    failures = Counter(each.failure for each in stored.values() if each.failure)
+    for failure, count in failures.items():
+        log.warning("rewards.scorers.%s: no reward of %d texts: %s", name, count, failure)
+    found = {wanted[key].text_id: each.reward for key, each in stored.items() if each.reward is not None}
+    cut = sum(each.cut > 0 for each in stored.values())
+    if cut:
+        log.warning("rewards.scorers.%s: the beginning of the question did not fit in %d texts", name, cut)
+    return Scorer(name, found, scoring.trained_norms(place), fingerprint(content), cut)
+
+
+def _key(text: Text) -> str:
+    """Return what a text's reward is stored under: its content, so that an edited text is read anew."""
+    return digest([text.prompt, text.answer])
+
+
+def tell_missing(stage: str, every: Sequence[Scorer], ids: Collection[str], what: str) -> None:
+    """Say how many texts each scorer gives no reward."""
+    for scorer in every:
+        missing = sum(each not in scorer.rewards for each in ids)
+        if missing:
+            log.warning(
+                "stage=%s: rewards.scorers.%s has no reward of %d of %d %s", stage, scorer.name, missing, len(ids), what
+            )
+
+
+def finish(
+    context: Context,
+    output: Output,
+    result: StageResult,
+    content: Mapping[str, Any],
+    title: str,
+    made: Sequence[Table],
+    metrics: Mapping[str, float],
+    notes: Sequence[str],
+    figures: Sequence[Path] = (),
+    counts: Mapping[str, int] = {},
+) -> None:
+    """Write a stage's report, tables and manifest, and log them."""
+    manifest = context.manifest(output, result, content, counts=dict(counts))
+    texts = {"report.md": page(title, made, manifest["paid"], notes)} | {
+        f"{each.name}.csv": each.csv() for each in made
+    }
+    for name, text in texts.items():
+        write_atomically(output.folder / name, text)
+    output.write_manifest(manifest)
+    files = [*(output.folder / name for name in texts), *figures, output.manifest]
+    track(context, result.stage, "", content, metrics, files)
+
+
+def bootstrap_parts(settings: Settings) -> dict[str, Any]:
+    """Return what decides intervals."""
+    return {"bootstrap": settings.bootstrap.model_dump(mode="json"), "seed": settings.seed}

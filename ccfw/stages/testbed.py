@@ -1,0 +1,93 @@
+"""The situations that a job asks for: those that ship, those that stage *refine* kept, or a file of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ccfw.crisp.records import SPLITS, Situation
+from ccfw.datasets import NORMCOMPASS, SITUATIONS
+from ccfw.errors import RequestError
+from ccfw.read_crisp import read_situation_file, read_situations, shipped_folder
+from ccfw.selection import stratified
+from ccfw.settings import Settings
+from ccfw.stages import refine, scenarios
+from ccfw.stages.context import Context
+from ccfw.stages.crisp import chosen, folder_of
+from ccfw.store import digest, read_records
+
+
+def situations(context: Context, stage: str) -> tuple[Situation, ...]:
+    """Return the job's situations in the stratified order, at most ``limit`` of them, for a stage.
+
+    Raises ``RequestError`` with every value that no situation has, when the dataset holds dialogues, and when it is not
+    there.
+    """
+    settings = context.settings
+    admitted = _admitted(everything(context, stage), settings)
+    ordered = stratified(((each.norm.culture, each.situation_id, each) for each in admitted), settings.seed)
+    return ordered[: settings.limit]
+
+
+def everything(context: Context, stage: str) -> tuple[Situation, ...]:
+    """Return every situation of the dataset, for a stage; raise ``RequestError`` when it is none, or not there."""
+    dataset = context.settings.dataset
+    if dataset.name not in SITUATIONS:
+        options = " or ".join(f"dataset={name}" for name in SITUATIONS)
+        raise RequestError([f"dataset={dataset.name}: holds no situations; stage={stage} reads {options}"])
+    if dataset.path is not None:
+        return read_situation_file(Path(dataset.path), "dataset.path")
+    if dataset.name != NORMCOMPASS:
+        return read_situations(shipped_folder())
+    path = folder_of(context, refine.NAME, refine.parts(context)) / refine.LIST
+    found = tuple(read_records(path, Situation))
+    if not found:
+        made = f"make them first, under the same settings: stage={refine.NAME}"
+        raise RequestError([f"dataset={NORMCOMPASS}: no situations at {path}; {made}"])
+    return found
+
+
+def _admitted(found: tuple[Situation, ...], settings: Settings) -> list[Situation]:
+    facets: dict[str, tuple[Sequence[str], Callable[[Situation], str]]] = {
+        "crisp.cultures": (settings.crisp.cultures, lambda each: each.norm.culture),
+        "region": (settings.region, lambda each: each.norm.region.value if each.norm.region else "none"),
+        "split": (settings.split, lambda each: each.split),
+        "ids": (settings.ids, lambda each: each.situation_id),
+    }
+    problems: list[str] = []
+    tests: list[tuple[Callable[[Situation], str], frozenset[str]]] = []
+    for key, (values, value_of) in facets.items():
+        options = SPLITS if key == "split" else [value_of(each) for each in found]
+        try:
+            wanted = chosen(values, options, key, "situation")
+        except RequestError as error:
+            problems += error.problems
+            continue
+        if wanted is not None:
+            tests.append((value_of, wanted))
+    if problems:
+        raise RequestError(problems)
+    admitted = [each for each in found if all(value_of(each) in wanted for value_of, wanted in tests)]
+    if not admitted:
+        raise RequestError(["no situation is all of what is asked for, though each value alone is there"])
+    return admitted
+
+
+def made_here(settings: Settings) -> bool:
+    """Whether the job itself makes its situations, so that they need not be there beforehand."""
+    dataset = settings.dataset
+    return dataset.name == NORMCOMPASS and dataset.path is None and refine.NAME in settings.stage.runs
+
+
+def expected(context: Context, stage: str) -> int:
+    """Return how many situations there are, or will be at most where this job makes them first."""
+    settings = context.settings
+    if made_here(settings):
+        most = scenarios.expected(context)
+        return min(most, settings.limit or most)
+    return len(situations(context, stage))
+
+
+def digest_of(found: tuple[Situation, ...]) -> str:
+    """Return the hash of situations' content, in whatever order they come."""
+    return digest(sorted(each.model_dump_json(exclude={"split", "triplet"}) for each in found))

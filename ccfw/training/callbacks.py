@@ -1,0 +1,52 @@
+"""What watches over a trainer of TRL's, whichever it is: numbers that are none, an end that somebody asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from transformers import TrainerCallback
+
+from ccfw.stop import Stop
+from ccfw.training.guard import TrainingError
+
+
+def guarded(trainer: type[Any]) -> type[Any]:
+    """Return a kind of trainer that ends with the step at which the loss, a gradient or a weight is no number.
+
+    Left to itself a trainer goes on, shows a loss of 0 for such steps, and saves a model of nothing.
+    """
+
+    class Guarded(trainer):  # type: ignore[misc]
+        def training_step(self, *args: Any, **kwargs: Any) -> Any:
+            loss = super().training_step(*args, **kwargs)
+            if not bool(torch.isfinite(loss.detach()).all()):
+                raise TrainingError(self.state.global_step + 1, f"the loss is {float(loss.detach().mean()):g}")
+            return loss
+
+    Guarded.__name__ = Guarded.__qualname__ = trainer.__name__
+    return Guarded
+
+
+class Watch(TrainerCallback):
+    """Ends training when a gradient is no number, and after the step under way when the job is to stop."""
+
+    def __init__(self, stop: Stop | None = None, tell: Callable[[int, dict[str, float]], None] | None = None) -> None:
+        self._stop, self._tell = stop, tell
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+        """Save and end when somebody asked the job to."""
+        if self._stop is not None and self._stop.interrupted:
+            control.should_save = control.should_training_stop = True
+        return control
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
+        """Look at what a step came to, and hand it on."""
+        numbers = {name: float(value) for name, value in (logs or {}).items() if isinstance(value, int | float)}
+        norm = numbers.get("grad_norm")
+        if norm is not None and not math.isfinite(norm):
+            raise TrainingError(state.global_step, f"the norm of the gradients is {norm:g}")
+        if self._tell is not None and "loss" in numbers:
+            self._tell(state.global_step, numbers)

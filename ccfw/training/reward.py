@@ -1,0 +1,181 @@
+"""A Bradley–Terry reward model, trained by TRL's ``RewardTrainer`` (paper 2, part II, Table 21).
+
+Pairs are put into tokens here, so that what does not fit is cut where it does no harm, and counted; TRL drops a pair
+that is too long without a word, and pads with the EOS where it is given nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from peft import LoraConfig
+from trl import RewardConfig as TrlRewardConfig
+from trl import RewardTrainer
+
+from ccfw.crisp.records import Preference
+from ccfw.settings import RewardConfig
+from ccfw.stop import Stop
+from ccfw.training.callbacks import Watch, guarded
+from ccfw.training.encoding import encode
+from ccfw.training.texts import question_text
+from ccfw.training.trunk import Trunk, keep_layers
+from ccfw.training.weights import Loaded, load_for_reward
+
+log = logging.getLogger(__name__)
+CHECKPOINTS = "checkpoints"
+MODEL = "model"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A reward model that was trained, and the way there."""
+
+    loaded: Loaded
+    curve: tuple[dict[str, float], ...]
+    """What every step logged: loss, accuracy, margin, learning rate, norm of the gradients."""
+    steps: int
+    finished: bool
+    """Whether every step was done."""
+    cut: int
+    """Answers whose question did not fit whole."""
+    too_long: int
+    """Pairs left out, since an answer alone does not fit."""
+    trainable: int
+    """Parameters that were trained."""
+
+
+def train(config: RewardConfig, pairs: Sequence[Preference], folder: Path, seed: int, stop: Stop) -> Trained:
+    """Train on pairs, going on from the latest checkpoint under ``folder`` if there is one.
+
+    Raises ``TrainingError`` with the step at which the loss is no number, ``RequestError`` when the weights cannot be
+    read or the method does not suit them.
+    """
+    loaded = load_for_reward(config.weights, "reward", seed)
+    return fit(config, loaded, pairs, folder, seed, stop)
+
+
+def fit(
+    config: RewardConfig, loaded: Loaded, pairs: Sequence[Preference], folder: Path, seed: int, stop: Stop
+) -> Trained:
+    """Train a loaded model; see ``train``."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    rows, cut, too_long = _encoded(config, loaded.tokenizer, pairs)
+    model = _trained_part(config, loaded.model, rows)
+    trainer = guarded(RewardTrainer)(
+        model=model,
+        args=_arguments(config, folder, seed),
+        train_dataset=Dataset.from_list(rows),
+        processing_class=loaded.tokenizer,
+        callbacks=[Watch(stop, _tell)],
+        peft_config=_lora(config),
+    )
+    count = sum(each.numel() for each in trainer.model.parameters() if each.requires_grad)
+    latest = latest_checkpoint(folder)
+    trainer.train(resume_from_checkpoint=str(latest) if latest else None)
+    whole = trainer.model.merge_and_unload() if config.lora else loaded.model
+    whole.eval()
+    state = trainer.state
+    curve = tuple(
+        {name: float(value) for name, value in each.items() if isinstance(value, int | float)}
+        for each in state.log_history
+        if "loss" in each
+    )
+    finished = state.global_step >= state.max_steps
+    return Trained(loaded._replace(model=whole), curve, state.global_step, finished, cut, too_long, count)
+
+
+def latest_checkpoint(folder: Path) -> Path | None:
+    """Return the last whole checkpoint under a folder, if there is any."""
+    found = [path for path in (folder / CHECKPOINTS).glob("checkpoint-*") if (path / "trainer_state.json").is_file()]
+    return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
+
+
+def save(trained: Trained, folder: Path) -> None:
+    """Write model and tokenizer in the form that every loader of Hugging Face reads."""
+    trained.loaded.model.save_pretrained(folder)
+    trained.loaded.tokenizer.save_pretrained(folder)
+
+
+def _encoded(
+    config: RewardConfig, tokenizer: Any, pairs: Sequence[Preference]
+) -> tuple[list[dict[str, list[int]]], int, int]:
+    rows, cut, too_long = [], 0, 0
+    for pair in pairs:
+        prompt = question_text(pair.culture, pair.scenario, pair.question)
+        both = [encode(tokenizer, prompt, answer, config.max_tokens) for answer in (pair.chosen, pair.rejected)]
+        kept = [each for each in both if each is not None]
+        if len(kept) < len(both):
+            too_long += 1
+            continue
+        cut += sum(each.cut > 0 for each in kept)
+        rows.append({"chosen_ids": kept[0].ids, "rejected_ids": kept[1].ids})
+    return rows, cut, too_long
+
+
+def _trained_part(config: RewardConfig, model: Any, rows: Sequence[dict[str, list[int]]]) -> Any:
+    if config.top is None:
+        return model
+    keep_layers(model, config.top.keep)
+    trunk = Trunk(model, config.top.train)
+    trunk.fill([ids for row in rows for ids in row.values()])
+    trunk.check()
+    return trunk.top
+
+
+def _lora(config: RewardConfig) -> LoraConfig | None:
+    if config.lora is None:
+        return None
+    return LoraConfig(
+        task_type="SEQ_CLS",
+        r=config.lora.rank,
+        lora_alpha=config.lora.alpha,
+        lora_dropout=config.lora.dropout,
+        target_modules=list(config.lora.modules) or "all-linear",
+        modules_to_save=["score"],
+    )
+
+
+def _arguments(config: RewardConfig, folder: Path, seed: int) -> TrlRewardConfig:
+    half = config.weights.dtype == "bfloat16"
+    return TrlRewardConfig(
+        output_dir=str(folder / CHECKPOINTS),
+        num_train_epochs=config.epochs,
+        learning_rate=config.learning_rate,
+        per_device_train_batch_size=config.micro_batch,
+        gradient_accumulation_steps=config.batch // config.micro_batch,
+        max_length=None,
+        optim=config.optimizer,
+        lr_scheduler_type=config.schedule,
+        warmup_steps=config.warmup,
+        weight_decay=config.weight_decay,
+        center_rewards_coefficient=config.centre,
+        gradient_checkpointing=config.gradient_checkpointing,
+        bf16=half and torch.cuda.is_available(),
+        save_steps=config.save_every,
+        save_total_limit=2,
+        logging_steps=1,
+        logging_nan_inf_filter=False,
+        report_to="none",
+        disable_tqdm=True,
+        seed=seed,
+        data_seed=seed,
+        use_cpu=not torch.cuda.is_available(),
+        dataloader_pin_memory=False,
+    )
+
+
+def _tell(step: int, numbers: dict[str, float]) -> None:
+    log.info(
+        "reward step %d: loss %.4f accuracy %.3f margin %.3f",
+        step,
+        numbers["loss"],
+        numbers.get("accuracy", float("nan")),
+        numbers.get("margin", float("nan")),
+    )

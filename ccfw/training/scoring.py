@@ -1,0 +1,88 @@
+"""The scoring door: texts → rewards, by any Hugging Face sequence classifier with one output.
+
+A text's reward does not depend on what is read beside it: texts are padded on the right with a token that no text
+holds, and masked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ccfw.training.encoding import encode, padded
+from ccfw.training.texts import Reward, Text
+
+CARD = "card.json"
+"""Beside the weights of a reward model of ours: what it was trained on."""
+_WEIGHTS = ("*.safetensors", "*.bin", "*.json", "*.jinja")
+
+
+class RewardModel:
+    """A reward model that reads ``batch`` texts at a time, each of at most ``max_tokens`` tokens."""
+
+    def __init__(self, tokenizer: Any, model: Any, *, max_tokens: int, batch: int) -> None:
+        self._tokenizer, self._model = tokenizer, model
+        self._most, self._batch = max_tokens, batch
+
+    def rewards(self, texts: Sequence[Text]) -> Iterator[Reward]:
+        """Yield the reward of every text, in their order; one that is too long or gets no number is a failure."""
+        for start in range(0, len(texts), self._batch):
+            part = texts[start : start + self._batch]
+            encoded = [encode(self._tokenizer, each.prompt, each.answer, self._most) for each in part]
+            values = iter(self._read([each.ids for each in encoded if each is not None]))
+            for text, each in zip(part, encoded, strict=True):
+                if each is None:
+                    yield Reward(text_id=text.text_id, reward=None, tokens=0, cut=0, failure="too_long")
+                    continue
+                value = next(values)
+                failure = None if math.isfinite(value) else "not_a_number"
+                kept = value if failure is None else None
+                yield Reward(text_id=text.text_id, reward=kept, tokens=len(each.ids), cut=each.cut, failure=failure)
+
+    def _read(self, rows: list[list[int]]) -> list[float]:
+        if not rows:
+            return []
+        import torch
+
+        ids, mask = padded(rows, self._tokenizer.pad_token_id)
+        device = next(self._model.parameters()).device
+        with torch.inference_mode():
+            found = self._model(
+                input_ids=torch.tensor(ids, device=device), attention_mask=torch.tensor(mask, device=device)
+            )
+        return [float(each) for each in found.logits[:, 0].float()]
+
+
+def load(place: str, *, max_tokens: int, batch: int) -> RewardModel:
+    """Load a reward model from a folder or the Hub; raise ``RequestError`` for what is none."""
+    from ccfw.training.guard import check_installed
+
+    check_installed("rewards.scorers")
+    from ccfw.training.weights import load_scorer
+
+    return RewardModel(*load_scorer(place), max_tokens=max_tokens, batch=batch)
+
+
+def identity(place: str) -> str:
+    """Return what tells a reward model from every other: of a folder the hash of its files, else its name."""
+    folder = Path(place)
+    if not folder.is_dir():
+        return place
+    sha = hashlib.sha256()
+    for path in sorted(path for pattern in _WEIGHTS for path in folder.glob(pattern)):
+        sha.update(path.name.encode())
+        with path.open("rb") as file:
+            sha.update(hashlib.file_digest(file, "sha256").digest())
+    return sha.hexdigest()
+
+
+def trained_norms(place: str) -> frozenset[str]:
+    """Return the norms that a reward model of ours was trained on; of others none is known."""
+    card = Path(place) / CARD
+    if not card.is_file():
+        return frozenset()
+    return frozenset(json.loads(card.read_text("utf-8"))["trained_norms"])

@@ -1,0 +1,89 @@
+"""What a reward model reads, and rewards as a file holds them. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ccfw.crisp.records import Scale, Situation
+from ccfw.knowledge.tables import Table
+from ccfw.records import Record
+
+_IDS = ("text id", "response id", "item", "id")
+_REWARDS = ("reward", "score")
+
+
+class Text(NamedTuple):
+    """An answer to a question, under an id of its own."""
+
+    text_id: str
+    """The response's, or ``<situation>::<role>`` of a triplet."""
+    prompt: str
+    answer: str
+
+
+class Reward(Record):
+    """What one model gives one text, or why it gives nothing."""
+
+    text_id: str
+    reward: float | None
+    tokens: int
+    """That the model read."""
+    cut: int
+    """Tokens of the question that did not fit and were left out, from its beginning; of the answer none ever is."""
+    failure: str | None
+    """``too_long``: the answer alone does not fit; ``not_a_number``."""
+
+
+def question_text(culture: str, scenario: str, question: str) -> str:
+    """Return a question as policies and reward models are given it: no norm, no hidden answer."""
+    return f"Culture: {culture}\n\n{scenario}\n\n{question}"
+
+
+def situation_text(situation: Situation) -> str:
+    """Return a situation's question."""
+    draft = situation.draft
+    return question_text(situation.norm.culture, draft.scenario, draft.question)
+
+
+class Read(NamedTuple):
+    """A file of rewards."""
+
+    rewards: Mapping[str, float]
+    faults: tuple[str, ...]
+    """One line each: where and what."""
+
+
+def read_rewards(table: Table) -> Read:
+    """Read a table of rewards: a column of ids (``text_id``, ``response_id``, ``item`` or ``id``) and ``reward`` or
+    ``score``; of a judge's file with several metrics the outcome counts, as *responses* writes ``scores.csv``.
+    """
+    columns = table.columns
+    name = next((each for each in _IDS if each in columns), None)
+    value = next((each for each in _REWARDS if each in columns), None)
+    faults = [f"line {line}: {fault}" for line, fault in table.faults]
+    if name is None or value is None:
+        have = ", ".join(columns) or "none"
+        return Read({}, (*faults, f"needs a column of ids ({', '.join(_IDS)}) and reward or score; it has {have}"))
+    found: dict[str, float] = {}
+    for row in table.rows:
+        if str(row.cells.get("metric", Scale.OUTCOME)) != Scale.OUTCOME:
+            continue
+        identity, cell = str(row.cells.get(name, "")).strip(), row.cells.get(value)
+        if cell is None or not str(cell).strip():
+            continue  # a failure that the file names so: no reward
+        reward = _number(cell)
+        if not identity or reward is None:
+            faults.append(f"line {row.line}: {value} is not a number" if identity else f"line {row.line}: no {name}")
+        elif found.setdefault(identity, reward) != reward:
+            faults.append(f"line {row.line}: {identity} stands twice with different rewards")
+    return Read(found, tuple(faults))
+
+
+def _number(cell: object) -> float | None:
+    try:
+        value = float(str(cell))
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

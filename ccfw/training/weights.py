@@ -1,0 +1,110 @@
+"""Weights on disk or on the Hub → tokenizer and model, read by transformers; the only import of it besides trainers."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
+from transformers.utils import logging as transformers_logging
+
+from ccfw.errors import RequestError
+from ccfw.settings import WeightsConfig
+from ccfw.training.encoding import ends_of_turn, padding_of
+
+
+class Loaded(NamedTuple):
+    """A model with its tokenizer, both set up for padding that is never taken for an end."""
+
+    tokenizer: Any
+    model: Any
+
+
+def quiet() -> None:
+    """Keep transformers from drawing progress bars and telling what is expected here."""
+    transformers_logging.disable_progress_bar()
+    transformers_logging.set_verbosity_error()
+
+
+def place_of(weights: WeightsConfig, key: str) -> tuple[str, dict[str, Any]]:
+    """Return what ``from_pretrained`` is called with; raise ``RequestError`` under ``key`` for a missing package."""
+    more: dict[str, Any] = {"gguf_file": weights.gguf} if weights.gguf else {}
+    if weights.revision:
+        more["revision"] = weights.revision
+    if weights.package is None:
+        return str(weights.path), more
+    found = find_spec(weights.package)
+    if found is None or found.origin is None:
+        raise RequestError([f"{key}.weights.package={weights.package}: not installed"])
+    return str(Path(found.origin).parent), more
+
+
+def load_causal(weights: WeightsConfig, key: str) -> Loaded:
+    """Load a language model."""
+    return _loaded(AutoModelForCausalLM, *place_of(weights, key), dtype=getattr(torch, weights.dtype), key=key)
+
+
+def load_for_reward(weights: WeightsConfig, key: str, seed: int) -> Loaded:
+    """Load a language model with a new head of one output, drawn by the seed, in place of that over the vocabulary."""
+    place, more = place_of(weights, key)
+    torch.manual_seed(seed)
+    kind = getattr(torch, weights.dtype)
+    if weights.gguf is None:
+        found = _loaded(AutoModelForSequenceClassification, place, more | {"num_labels": 1}, dtype=kind, key=key)
+    else:  # GGUF files hold no classifier, and their reader knows language models only
+        found = _with_head(_loaded(AutoModelForCausalLM, place, more, dtype=kind, key=key))
+    torch.manual_seed(seed)
+    found.model.score.weight.data.normal_(0.0, found.model.config.get_text_config().hidden_size ** -0.5)
+    return found
+
+
+def load_scorer(place: str) -> Loaded:
+    """Load a trained reward model: a sequence classifier with one output."""
+    found = _loaded(AutoModelForSequenceClassification, place, {}, dtype="auto", key="rewards.scorers")
+    outputs = found.model.config.num_labels
+    if outputs != 1:
+        raise RequestError([f"rewards.scorers={place}: has {outputs} outputs, and a reward model has one"])
+    found.model.eval()
+    return found
+
+
+def _loaded(kind: Any, place: str, more: dict[str, Any], *, dtype: Any, key: str) -> Loaded:
+    quiet()
+    try:
+        names = {name: more[name] for name in ("gguf_file", "revision") if name in more}
+        tokenizer = AutoTokenizer.from_pretrained(place, **names)
+        model = kind.from_pretrained(place, dtype=dtype, **more)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise RequestError([f"{key}: transformers cannot read {place}: {reason}"]) from None
+    _drop_quantization(model.config)
+    set_ends(tokenizer, model)
+    return Loaded(tokenizer, model)
+
+
+def set_ends(tokenizer: Any, model: Any) -> None:
+    """Give tokenizer and model a padding token that is no end, and the model every end of a turn."""
+    padding = padding_of(tokenizer)
+    tokenizer.pad_token = tokenizer.convert_ids_to_tokens(padding)
+    model.config.get_text_config().pad_token_id = padding
+    generation = getattr(model, "generation_config", None)
+    if generation is not None:
+        generation.pad_token_id = padding
+        generation.eos_token_id = list(ends_of_turn(tokenizer))
+
+
+def _drop_quantization(config: Any) -> None:
+    """Forget that weights came quantized: they are not any more, and a saved model would not load again."""
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config
+
+
+def _with_head(found: Loaded) -> Loaded:
+    config = found.model.config
+    config.num_labels = 1
+    model = AutoModelForSequenceClassification.from_config(config, dtype=found.model.dtype)
+    own, given = model.base_model_prefix, found.model.base_model_prefix
+    setattr(model, own, getattr(found.model, given))
+    return Loaded(found.tokenizer, model)

@@ -1,0 +1,57 @@
+"""Texts of a reply that may not go on into records and prompts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ccfw.audits import DIMENSIONS, read_audit
+from ccfw.blueprint_review import read_english, read_translation
+from ccfw.forms import MOST_CHARACTERS, TEXT, an_object, read_form
+from ccfw.records import Failure, FailureKind
+
+FORM = an_object({"background": TEXT})
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        pytest.param("", "a text that is not empty", id="empty"),
+        pytest.param(" \n", "a text that is not empty", id="blank"),
+        pytest.param(7, "a text that is not empty", id="number"),
+        pytest.param("x" * 3001, "a text of at most 3000 characters, not 3001", id="long"),
+        pytest.param("a\x00b", "a text without control characters", id="nul"),
+        pytest.param("a\x1b[31mb", "a text without control characters", id="escape"),
+        pytest.param("a\x9bb", "a text without control characters", id="c1"),
+        pytest.param("a\u202eb", "a text without control characters", id="bidi-override"),
+    ],
+)
+def test_a_text_that_cannot_go_on_is_sent_back(value: Any, says: str) -> None:
+    found = read_form(json.dumps({"background": value}), FORM)
+    assert isinstance(found, tuple)
+    assert [(issue.check, issue.where, issue.says) for issue in found] == [("schema", "background", says)]
+
+
+@pytest.mark.parametrize(
+    "value", ["தமிழ் எழுத்து", "ئۇيغۇرچە", "क\u200dष", "two\nlines\tand a tab", "x" * MOST_CHARACTERS]
+)
+def test_scripts_and_line_breaks_are_no_control_characters(value: str) -> None:
+    assert read_form(json.dumps({"background": value}), FORM) == {"background": value}
+
+
+def test_translations_are_held_to_the_same() -> None:
+    assert read_translation(json.dumps({"message": "a\x1bb", "summary": "c"})) == Failure(
+        kind=FailureKind.INCOMPLETE, detail="message must be a text without control characters"
+    )
+    assert read_english(json.dumps({"english": "x" * 4000})) == Failure(
+        kind=FailureKind.INCOMPLETE, detail="english must be a text of at most 3000 characters, not 4000"
+    )
+
+
+def test_an_auditors_reason_is_cut_and_cleaned_before_it_is_passed_on() -> None:
+    flags = {name: {"reason": "", "passes": True} for name in DIMENSIONS}
+    found = read_audit(json.dumps(flags | {"Plausible": {"reason": "\x1b" + "x" * 9000, "passes": False}}))
+    assert isinstance(found, tuple)
+    assert found[0].says == "plausible: ⟨U+001B⟩" + "x" * (MOST_CHARACTERS - len("⟨U+001B⟩"))
