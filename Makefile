@@ -12,7 +12,7 @@ MARKDOWN := $(wildcard *.md) docs
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help venv demo test test-all check ruff format-check mypy yamllint pymarkdown format bench bench-checks sample vectors
+.PHONY: help venv demo train-demo test test-all check ruff format-check mypy yamllint pymarkdown format bench bench-checks sample vectors
 
 help: ## print this page
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -31,6 +31,12 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: venv ## three scenarios with the embedded model: no key, no network
 	@$(BIN)/python -m ccfw experiment=demo
+	@page=$$(ls -t workspace/*/report/*/index.html | head -n 1) && echo "open it: file://$(CURDIR)/$$page"
+
+train-demo: venv ## a reward model trained from what ships, on two cores in minutes; installs the extra train
+	@$(BIN)/python -c 'import sys; from importlib.util import find_spec as f; sys.exit(not (f("trl") and f("gguf")))' || \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train]'
+	@$(BIN)/python -m ccfw experiment=train_demo
 
 test: venv ## every test but the long ones: about four minutes on two cores
 	@$(BIN)/python -m pytest -n $(WORKERS) -m "not long"

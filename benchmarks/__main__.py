@@ -21,7 +21,7 @@ from benchmarks.sides import INTERPRETER
 
 NAMES = (
     *("start", "engine", "ledger", "resume", "corpus", "bootstrap", "stats", "kills", "chaos", "budgets", "scenarios"),
-    *("align", "kb", "retrieval", "xquad"),
+    *("align", "report", "kb", "retrieval", "xquad"),
 )
 """The measurements in the page's order; each is a module with a function ``measure``."""
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"

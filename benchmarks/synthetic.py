@@ -41,6 +41,7 @@ def overrides(folder: Path, base: str) -> list[str]:
         f"workspace={folder / 'workspace'}",
         "language=both",
         "tracking=none",
+        "report.page=false",
     ]
 
 

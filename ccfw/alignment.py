@@ -36,6 +36,7 @@ from ccfw.stats.reliability import (
     categories,
     intraclass_correlation,
     kendall,
+    pairable,
     spearman,
     weighted_kappa,
 )
@@ -147,8 +148,9 @@ def baseline(people: People, terms: Terms) -> Baseline:
 def alignment(people: People, judge: Scores, terms: Terms) -> Alignment:
     """Hold a judge's scores (items × 1) against people."""
     target = consensus(people.humans)
+    apart = differences(judge, target)
     found = figure_intervals(
-        differences(judge, target),
+        apart,
         terms.generator(),
         resamples=terms.resamples,
         level=terms.level,
@@ -162,7 +164,7 @@ def alignment(people: People, judge: Scores, terms: Terms) -> Alignment:
     left_out = leave_one_out(humans)
     others = left_out._replace(counts=np.where(humans.present, left_out.counts, 0))
     return Alignment(
-        consensus=lines(found, people.slices.names),
+        consensus=lines(found, people.slices, spread_out(apart.present, people.slices, people.clusters)),
         single=_flat_line(differences(each, _targets(humans)), people, terms),
         others=_flat_line(differences(each, others), people, terms),
         association=_associations(people, judge, as_scores(target)),
@@ -176,15 +178,33 @@ def panel(columns: Sequence[Scores], rule: Rule) -> Scores:
     return panel_scores(together, np.arange(len(columns), dtype=np.int64)[None], rule)
 
 
-def lines(found: FigureIntervals, groups: Sequence[Group], column: int = 0) -> dict[Group, Line]:
-    """Return one column's figures by group."""
-    within, mae, bias, exact = (_column(getattr(found, name), column) for name in FIGURES)
+def lines(found: FigureIntervals, slices: Slices, sure: NDArray[np.bool_], column: int = 0) -> dict[Group, Line]:
+    """Return one column's figures by group, with bounds where there are clusters enough (``spread_out``)."""
+    bounded = sure[:, column].tolist()
+    within, mae, bias, exact = (_column(getattr(found, name), column, bounded) for name in FIGURES)
     items, missing = (part[:, column].astype(int).tolist() for part in (found.items, found.missing))
-    return {group: Line(*each) for group, *each in zip(groups, within, mae, bias, exact, items, missing, strict=True)}
+    parts = zip(slices.names, within, mae, bias, exact, items, missing, strict=True)
+    return {group: Line(*each) for group, *each in parts}
 
 
-def _column(bounds: Bounds, column: int) -> list[Figure]:
-    return [Figure(*map(known, each)) for each in zip(*(part[:, column].tolist() for part in bounds), strict=True)]
+def _column(bounds: Bounds, column: int, bounded: Sequence[bool]) -> list[Figure]:
+    every = zip(*(part[:, column].tolist() for part in bounds), bounded, strict=True)
+    return [
+        Figure(known(value), *((known(low), known(high)) if own else (None, None))) for value, low, high, own in every
+    ]
+
+
+def spread_out(present: NDArray[np.bool_], slices: Slices, clusters: Ints) -> NDArray[np.bool_]:
+    """Return where comparisons are of two clusters or more (slices × columns): one by itself shows no spread."""
+    found = []
+    for codes, size in slices.partitions(len(present)):
+        for group in range(size):
+            rows = codes == group
+            there, own = present[rows], clusters[rows, None]
+            most = np.where(there, own, -1).max(axis=0, initial=-1)
+            least = np.where(there, own, np.iinfo(np.int64).max).min(axis=0, initial=np.iinfo(np.int64).max)
+            found.append(most > least)
+    return np.array(found)
 
 
 def known(value: float) -> float | None:
@@ -210,15 +230,12 @@ def _flat_lines(found: Differences, people: People, terms: Terms, slices: Slices
         np.broadcast_to(found.denominators, found.present.shape)[rows, columns][:, None],
         np.ones((len(rows), 1), dtype=np.bool_),
     )
+    own = Slices(slices.names, tuple(codes[rows] for codes in slices.codes), slices.sizes)
+    clusters = people.clusters[rows]
     intervals = figure_intervals(
-        flat,
-        terms.generator(),
-        resamples=terms.resamples,
-        level=terms.level,
-        slices=Slices(slices.names, tuple(codes[rows] for codes in slices.codes), slices.sizes),
-        clusters=people.clusters[rows],
+        flat, terms.generator(), resamples=terms.resamples, level=terms.level, slices=own, clusters=clusters
     )
-    return lines(intervals, slices.names)
+    return lines(intervals, own, spread_out(flat.present, own, clusters))
 
 
 def _groups(people: People) -> list[tuple[Group, NDArray[np.intp]]]:
@@ -239,7 +256,7 @@ def _reliability(raters: Scores) -> Reliability:
         return Reliability(None, None, None, None, None)
     levels = categories(raters)
     alphas = [math.nan] * len(_LEVELS)
-    if len(levels) ** 2 <= _MOST_LEVELS:
+    if len(levels) ** 2 <= _MOST_LEVELS and pairable(raters) > 1:
         coincidences = alpha_features(raters, levels).sum(axis=0)
         alphas = [float(alpha(coincidences, levels, level)) for level in _LEVELS]
     single, average = intraclass_correlation(raters)
@@ -268,7 +285,7 @@ def _associations(people: People, judge: Scores, target: Scores) -> dict[Group, 
 
 
 def _places(scores: Scores, levels: Array) -> Ints:
-    return np.searchsorted(levels, scores.numerators[:, 0] / scores.denominator)
+    return np.searchsorted(levels, (scores.numerators[:, 0] / scores.denominator).astype(np.float64))
 
 
 def _association(cells: Ints, levels: Array) -> Association:

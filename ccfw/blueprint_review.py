@@ -28,6 +28,6 @@ def _texts(text: str, keys: tuple[str, ...]) -> dict[str, str] | Failure:
     if set(reply) != set(keys):
         return Failure(kind=FailureKind.INCOMPLETE, detail=f"keys must be exactly {', '.join(keys)}, each with a text")
     for key, value in reply.items():
-        if fault := text_fault(value):
+        if fault := text_fault(value.strip() if isinstance(value, str) else value):
             return Failure(kind=FailureKind.INCOMPLETE, detail=f"{key} must be {fault}")
     return {key: value.strip() for key, value in reply.items()}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -27,6 +28,7 @@ from ccfw.selection import Outline, outline
 from ccfw.settings import DatasetConfig
 from ccfw.store import fingerprint, write_atomically
 
+log = logging.getLogger(__name__)
 _SHOWN = 20
 """Faults listed in one message; the rest are counted."""
 _OTHERS = 3
@@ -164,6 +166,12 @@ def load(config: DatasetConfig, kept: Path | None = None) -> Dataset:
     return Dataset(config.name, files, entries, digest, layout)
 
 
+def unwritten(name: str, outlines: Iterable[Outline]) -> Dataset:
+    """Return a dataset to plan with, of scenarios that are yet to be written."""
+    ordered = sorted(outlines, key=lambda each: each.seed.seed_id)
+    return Dataset(name, (), tuple(Entry(each, "", 0, 0, 0) for each in ordered), "unwritten")
+
+
 @lru_cache(maxsize=1)
 def _remembered(files: tuple[Path, ...], layout: Layout, memory: _Memory) -> tuple[Entry, ...]:
     """Read a large dataset once for the check of a request and its jobs, as long as its files stay what they are."""
@@ -177,13 +185,21 @@ def _remembered(files: tuple[Path, ...], layout: Layout, memory: _Memory) -> tup
 def _entries(files: tuple[Path, ...], layout: Layout) -> tuple[Entry, ...]:
     found: dict[str, Entry] = {}
     problems: list[str] = []
-    for where, number, start, text in _texts(files, layout, problems):
+    for where, number, start, text, is_torn in _texts(files, layout, problems):
         try:
             scenario = layout.read(text)
         except ValidationError as error:
-            problems.extend(_faults(where, error))
+            if is_torn:
+                log.warning("%s: last line torn, left out", where)
+            elif hint := _other_layout(text, files[number], layout):
+                raise RequestError([hint]) from None
+            else:
+                problems.extend(_faults(where, error))
             continue
         seed_id = scenario.seed.seed_id
+        if seed_id in found and layout.written_by is not None:
+            log.warning("%s: Seed_ID %s stands twice in the dataset; the first counts", where, seed_id)
+            continue
         if seed_id in found:
             problems.append(f"{where}: Seed_ID {seed_id} stands twice in the dataset")
         found[seed_id] = Entry(outline(scenario), scenario_digest(scenario), number, start, len(text))
@@ -193,6 +209,17 @@ def _entries(files: tuple[Path, ...], layout: Layout) -> tuple[Entry, ...]:
     return tuple(found[key] for key in sorted(found))
 
 
+def _other_layout(text: bytes, path: Path, layout: Layout) -> str | None:
+    """Return where a text that a layout cannot read would be read, if it is of the other one."""
+    for name, other in ((GENERATED, _LAYOUTS[GENERATED]), ("files", SCENARIOS)):
+        if other is not layout:
+            with suppress(ValidationError):
+                other.read(text)
+                what = f"records of stage={other.written_by}" if other.written_by else "scenarios"
+                return f"dataset.path={path}: holds {what}: dataset={name} dataset.path={path}"
+    return None
+
+
 def _files(folder: Path, layout: Layout) -> tuple[Path, ...]:
     if folder.is_file():
         return (folder,)
@@ -200,10 +227,21 @@ def _files(folder: Path, layout: Layout) -> tuple[Path, ...]:
     return tuple(sorted(path for path in found if path.suffix in {".json", ".jsonl"} and path.is_file()))
 
 
+def _holds_scenarios(folder: Path) -> bool:
+    files = _files(folder, SCENARIOS)
+    with suppress(OSError, ValidationError, IndexError):
+        with files[0].open("rb") as file:
+            SCENARIOS.read(file.readline() if files[0].suffix == ".jsonl" else file.read())
+        return True
+    return False
+
+
 def _nothing(name: str, folder: Path, layout: Layout) -> str:
     """Say that a dataset is not there, and where it comes from if a stage writes it."""
     if layout.written_by is None:
         return f"dataset.path={folder}: no scenario file (*.json, *.jsonl) there"
+    if _holds_scenarios(folder):
+        return f"dataset.path={folder}: holds scenarios: dataset=files dataset.path={folder}"
     made = f"dataset={name}: nothing at {folder}; make it first, under the same settings: stage={layout.written_by}"
     outputs = folder.parent.parent if folder.suffix else folder.parent
     others = [
@@ -216,19 +254,24 @@ def _nothing(name: str, folder: Path, layout: Layout) -> str:
 _MARK = b"\xef\xbb\xbf"
 
 
-def _texts(files: Iterable[Path], layout: Layout, problems: list[str]) -> Iterator[tuple[str, int, int, bytes]]:
-    """Yield each scenario's place in words, the number of its file, where it starts there, and its JSON."""
+def _texts(files: Iterable[Path], layout: Layout, problems: list[str]) -> Iterator[tuple[str, int, int, bytes, bool]]:
+    """Yield each scenario's place in words, the number of its file, where it starts there, and its JSON.
+
+    Last, whether it may be the part of a line that a stage was kept from writing whole.
+    """
     for number, path in enumerate(files):
         start = 0
         try:
             with path.open("rb") as file:
                 for line_number, line in enumerate(file if path.suffix == ".jsonl" else [file.read()], 1):
-                    line.decode()
+                    is_torn = layout.written_by is not None and path.suffix == ".jsonl" and not line.endswith(b"\n")
+                    line.decode(errors="replace" if is_torn else "strict")
                     begin = len(_MARK) if line_number == 1 and line.startswith(_MARK) else 0
                     if path.suffix != ".jsonl":
-                        yield str(path), number, begin, line[begin:]
-                    elif line[begin:].strip() and (line.endswith(b"\n") or layout.written_by is None):
-                        yield f"{path}:{line_number}", number, start + begin, line[begin:].rstrip(b"\r\n")
+                        yield str(path), number, begin, line[begin:], is_torn
+                    elif line[begin:].strip():
+                        text = line[begin:].rstrip(b"\r\n")
+                        yield f"{path}:{line_number}", number, start + begin, text, is_torn
                     start += len(line)
         except (OSError, UnicodeDecodeError) as error:
             problems.append(f"{path}: not readable as UTF-8 text: {error}")

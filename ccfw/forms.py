@@ -37,42 +37,48 @@ def texts(least: int, most: int, options: Sequence[str] = ()) -> dict[str, Any]:
     return a_list({**TEXT, "enum": list(options)} if options else TEXT, least, most)
 
 
-def read_form(text: str, form: Form) -> dict[str, Any] | tuple[Issue, ...]:
-    """Read a reply of the given form, or return what breaks it; raise ``Refusal`` when it is no JSON object."""
+def read_form(text: str, form: Form, *, lines: bool = False) -> dict[str, Any] | tuple[Issue, ...]:
+    """Read a reply of the given form, or return what breaks it; raise ``Refusal`` when it is no JSON object.
+
+    ``lines`` allows texts of several lines.
+    """
     content = json_object(text)
-    return tuple(_mismatches(content, form, "")) or content
+    return tuple(_mismatches(content, form, "", lines)) or content
 
 
-def text_fault(value: Any) -> str | None:
+def text_fault(value: Any, *, lines: bool = False) -> str | None:
     """Return what a value should be instead, if it is no text that can be shown and sent on as it is.
 
-    Every later prompt repeats a text of a reply: one without bound would be paid for in each of them.
+    Every later prompt repeats a text of a reply: one without bound would be paid for in each of them, and one of
+    several lines could pass for a section of the prompt.
     """
     if not isinstance(value, str) or not value.strip():
         return "a text that is not empty"
     if len(value) > MOST_CHARACTERS:
         return f"a text of at most {MOST_CHARACTERS} characters, not {len(value)}"
-    return None if printable(value) == value else "a text without control characters"
+    if printable(value) != value:
+        return "a text without control characters"
+    return "a text of one line" if "\n" in value and not lines else None
 
 
-def _mismatches(value: Any, form: Form, where: str) -> Iterator[Issue]:
+def _mismatches(value: Any, form: Form, where: str, lines: bool) -> Iterator[Issue]:
     """Hold a value against the part of JSON Schema that forms use; a text must not be empty."""
     match form["type"]:
         case "object":
-            yield from _wrong_object(value, form, where)
+            yield from _wrong_object(value, form, where, lines)
         case "array":
-            yield from _wrong_list(value, form, where)
+            yield from _wrong_list(value, form, where, lines)
         case "integer":
             if type(value) is not int or not form["minimum"] <= value <= form["maximum"]:
                 yield _wrong(where, value, f"a whole number from {form['minimum']} to {form['maximum']}")
         case _:
-            if fault := text_fault(value):
+            if fault := text_fault(value, lines=lines):
                 yield _wrong(where, value, fault)
             elif value not in form.get("enum", (value,)):
                 yield _wrong(where, value, f"one of {', '.join(form['enum'])}")
 
 
-def _wrong_object(value: Any, form: Form, where: str) -> Iterator[Issue]:
+def _wrong_object(value: Any, form: Form, where: str, lines: bool) -> Iterator[Issue]:
     if not isinstance(value, dict):
         yield _wrong(where, value, "an object")
         return
@@ -81,17 +87,17 @@ def _wrong_object(value: Any, form: Form, where: str) -> Iterator[Issue]:
         yield _wrong(_path(where, name), "missing" if name in form["properties"] else name, says)
     for name, part in form["properties"].items():
         if name in value:
-            yield from _mismatches(value[name], part, _path(where, name))
+            yield from _mismatches(value[name], part, _path(where, name), lines)
 
 
-def _wrong_list(value: Any, form: Form, where: str) -> Iterator[Issue]:
+def _wrong_list(value: Any, form: Form, where: str, lines: bool) -> Iterator[Issue]:
     if not isinstance(value, list):
         yield _wrong(where, value, "a list")
         return
     if not form["minItems"] <= len(value) <= form["maxItems"]:
         yield _wrong(where, f"{len(value)} items", f"{form['minItems']}–{form['maxItems']} items")
     for index, item in enumerate(value):
-        yield from _mismatches(item, form["items"], f"{where}[{index}]")
+        yield from _mismatches(item, form["items"], f"{where}[{index}]", lines)
 
 
 def _path(where: str, name: str) -> str:

@@ -24,7 +24,7 @@ class Fault(Record):
     @classmethod
     def of(cls, issue: Issue) -> Fault:
         """Return what a check found."""
-        return cls(check=issue.check, where=issue.where, found=issue.found[:_LONGEST], says=issue.says)
+        return cls(check=issue.check, where=issue.where, found=issue.found[:_LONGEST], says=issue.says[:_LONGEST])
 
     @property
     def line(self) -> str:

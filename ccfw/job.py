@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from ccfw.datasets import GENERATED, NORMCOMPASS_STARTER
+from ccfw.datasets import GENERATED, NORMCOMPASS_STARTER, unwritten
 from ccfw.errors import CcfwError, RequestError, StoppedError
 from ccfw.estimate import Estimate, dollars, sum_of, table
 from ccfw.llm import batch, local, prices, transports
@@ -20,10 +20,14 @@ from ccfw.secrets import sendable
 from ccfw.settings import ModelConfig, Settings
 from ccfw.stages import plan, stage
 from ccfw.stages.checked import check_knowledge, gather
+from ccfw.stages.checked_crisp import check_situated
 from ccfw.stages.context import Context, StageResult
 
 log = logging.getLogger(__name__)
 _READ_SCENARIOS = {"simulate", "evaluate", "attack", "report", "view"}
+_WRITE_SCENARIOS = {"blueprints", "shards"}
+_SHARDS = 4
+"""Of a scenario that is yet to be written: between the three and the five that it may have."""
 
 
 def run_job(settings: Settings, overrides: Sequence[str] = (), *, alone: bool = True) -> Outcome:
@@ -52,7 +56,7 @@ def _run(settings: Settings, results: list[StageResult], *, alone: bool) -> Outc
     """Run the stages into ``results``, or return what a dry run says of them."""
     planned = None
     pays = (partial(check_prerequisites, settings),) if not settings.dry_run else ()
-    gather((*pays, partial(check_knowledge, settings)))
+    gather((*pays, partial(check_knowledge, settings), partial(check_situated, settings)))
     with (
         asyncio.Runner() as runner,
         closing(_opened(settings, runner)) as context,
@@ -211,7 +215,18 @@ def check_selection(settings: Settings) -> None:
     if not _READ_SCENARIOS & set(settings.stage.runs):
         return
     with asyncio.Runner() as runner, closing(_opened(settings, runner)) as context:
-        context.selection  # noqa: B018 reading it is the check
+        _ahead(context).selection  # noqa: B018 reading it is the check
+
+
+def _ahead(context: Context) -> Context:
+    """Return a context to plan with: scenarios that the job writes before it reads them are as good as written."""
+    settings, shards = context.settings, stage("shards")
+    ahead = Context(settings, context.runner, context.stop)
+    if settings.dataset.name != GENERATED or not {"shards"} < set(settings.stage.runs):
+        return ahead
+    if settings.dataset.path == str(shards.records(context)) and shards.plan(context)[0]:
+        ahead.dataset = unwritten(GENERATED, (each._replace(shards=_SHARDS) for each in shards.expected(context)))
+    return ahead
 
 
 def _run_stages(context: Context, results: list[StageResult]) -> None:
@@ -221,15 +236,22 @@ def _run_stages(context: Context, results: list[StageResult]) -> None:
         result: StageResult = stage(name).run(context)
         print(result.line(), flush=True)
         results.append(result)
-        if result.interrupted or (name == "simulate" and not result.done + result.skipped):
-            break  # the next stage would find nothing; unscored judgements are still worth a table
+        if result.interrupted or _leads_nowhere(result):
+            break
     if len(context.settings.stage.runs) > 1:
         print(_total(context.settings, results).line(), flush=True)
 
 
+def _leads_nowhere(result: StageResult) -> bool:
+    """Whether the next stage would find nothing, or too little; unscored judgements are still worth a table."""
+    if result.stage in _WRITE_SCENARIOS and result.stopped:
+        return True
+    return result.stage in {"simulate", *_WRITE_SCENARIOS} and not result.done + result.skipped
+
+
 def _dry_run(context: Context, *, alone: bool) -> Outcome:
     """Print what the job would take; in a sweep, whose table says it too, only the calls."""
-    settings = context.settings
+    settings, context = context.settings, _ahead(context)
     counts = {name: stage(name).plan(context) for name in settings.stage.runs}
     least, most = (sum(pair[side] for pair in counts.values()) for side in (0, 1))
     spread = " ".join(f"{name}={low}..{high}" for name, (low, high) in counts.items())
@@ -248,7 +270,7 @@ def _dry_run(context: Context, *, alone: bool) -> Outcome:
 def _expected(context: Context) -> list[Estimate]:
     """Return what the job would take; nothing where a stage is to read what an earlier one has yet to write."""
     try:
-        return plan.estimates(context)
+        return plan.estimates(_ahead(context))
     except RequestError:  # one that is the user's is said by the stage that it concerns
         return []
 

@@ -12,16 +12,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ccfw.alignment import ALL, Figure, Terms, known, lines
+from ccfw.alignment import Figure, Terms, known, lines, spread_out
 from ccfw.humans.study import People
 from ccfw.panel_records import Candidate, Cascade, Entrant, Inferred, Rank, Spec, Unrated, Versus
 from ccfw.stats.agreement import Differences, Scores, consensus, differences
 from ccfw.stats.figures import figure_intervals, paired_intervals
+from ccfw.stats.intervals import Bounds
 from ccfw.stats.multiplicity import holm
 from ccfw.stats.panels import cascade, panel_scores
 from ccfw.stats.ppi import powered_mean
 from ccfw.stats.ranks import minimum_detectable_difference, ranking, unit_spread
-from ccfw.stats.resampling import Array, Ints, distinct_columns, ratios, resampled
+from ccfw.stats.resampling import Array, Ints, Slices, distinct_columns, ratios, resampled
 from ccfw.stats.selection import (
     JudgeValue,
     Selection,
@@ -40,7 +41,10 @@ def columns_of(found: Differences, columns: Sequence[int]) -> Differences:
 
 
 def ranks(entrants: Sequence[Entrant], found: Differences, best: int, people: People, terms: Terms) -> dict[str, Rank]:
-    """Return how sure each judge's place is; ``best`` is the column of the judge with the least MAE."""
+    """Return how sure each judge's place is; ``best`` is the column of the judge with the least MAE.
+
+    Of fewer than two clusters no place can be ruled out, and no difference has bounds.
+    """
     losses = absolute_losses(found)
     distinct, places = distinct_columns(losses.present)
     drawn = resampled(
@@ -56,12 +60,22 @@ def ranks(entrants: Sequence[Entrant], found: Differences, best: int, people: Pe
     )
     others = np.where(np.arange(len(entrants)) == best, np.nan, paired.p_mae[0])
     adjusted = holm(others)
-    made = {}
+    several = spread_out(np.atleast_2d(found.present.any(axis=1)).T, Slices.of(), people.clusters)[0, 0]
+    shared = spread_out(found.present & found.present[:, [best]], Slices.of(), people.clusters)[0]
+    last, made = int((sure.rank > 0).sum()), {}
     for place, entrant in enumerate(entrants):
         rank, low, high, group = (int(part[place]) for part in sure[:4])
-        behind = Figure(*(known(float(end[0, place])) for end in paired.mae))
-        made[entrant.name] = Rank(rank, low, high, group, behind, known(float(adjusted[place])))
+        if rank and not several:
+            low, high, group = 1, last, 1
+        behind = _figure(paired.mae, place, bounded=bool(shared[place]))
+        p = known(float(adjusted[place])) if shared[place] else None
+        made[entrant.name] = Rank(rank, low, high, group, behind, p)
     return made
+
+
+def _figure(bounds: Bounds, column: int, *, bounded: bool) -> Figure:
+    value, *ends = (known(float(end[0, column])) for end in bounds)
+    return Figure(value, *(ends if bounded else (None, None)))
 
 
 def detectable(found: Differences, judges: Sequence[Candidate], people: People) -> float | None:
@@ -99,22 +113,36 @@ def versus(
         clusters=people.clusters,
     )
     parts = (paired.within_one, paired.mae, paired.bias)
-    return Versus(*(Figure(*(known(float(end[0, 1])) for end in part)) for part in parts))
+    both = np.atleast_2d(found.present[:, pair].all(axis=1)).T
+    bounded = bool(spread_out(both, Slices.of(), people.clusters)[0, 0])
+    return Versus(*(_figure(part, 1, bounded=bounded) for part in parts))
 
 
 # ---- which to choose
 
 
 def selections(
-    found: Differences, entrants: int, best: int, people: People, spec: Spec, terms: Terms
+    found: Differences,
+    scored: Sequence[int],
+    entrants: int,
+    best: int,
+    people: People,
+    spec: Spec,
+    terms: Terms,
 ) -> dict[str, Selection]:
-    """Return what choosing is worth among judges, among panels, and among both beside the best judge."""
+    """Return what choosing is worth among judges, among panels, and among both beside the best judge.
+
+    ``scored`` are the judges that scored anything, out of ``entrants`` columns before those of panels.
+    """
     losses = absolute_losses(found)
     width = losses.present.shape[1]
-    choices: dict[str, tuple[slice, int | None]] = {
-        "judges": (slice(0, entrants), None),
-        "panels": (slice(entrants, width), None),
-        "either": (slice(0, width), best),
+    if best not in scored:
+        return {}
+    judges, panels = list(scored), list(range(entrants, width))
+    choices: dict[str, tuple[list[int], int | None]] = {
+        "judges": (judges, None),
+        "panels": (panels, None),
+        "either": ([*judges, *panels], judges.index(best)),
     }
     made = {}
     for name, (columns, reference) in choices.items():
@@ -141,12 +169,13 @@ def front(costs: Array, candidates: Sequence[Candidate]) -> list[int]:
     return [int(place) for place in pareto_front(costs, losses)]
 
 
-def values(scores: Scores, people: People, spec: Spec, terms: Terms) -> list[JudgeValue]:
-    """Return what each judge adds to the panel of all; nothing for a single judge."""
-    if scores.present.shape[1] < 2:
+def values(scores: Scores, scored: Sequence[int], people: People, spec: Spec, terms: Terms) -> list[JudgeValue]:
+    """Return what each judge that scored anything adds to the panel of all those; nothing for a single one."""
+    if len(scored) < 2:
         return []
-    return leave_one_judge_out(
-        scores,
+    own = list(scored)
+    found = leave_one_judge_out(
+        scores._replace(numerators=scores.numerators[:, own], present=scores.present[:, own]),
         consensus(people.humans),
         terms.generator(),
         rule=spec.rule,
@@ -154,10 +183,16 @@ def values(scores: Scores, people: People, spec: Spec, terms: Terms) -> list[Jud
         level=terms.level,
         clusters=people.clusters,
     )
+    bounded = len(np.unique(people.clusters)) > 1
+    return [
+        each._replace(judge=own[each.judge], **({} if bounded else {"low": math.nan, "high": math.nan}))
+        for each in found
+    ]
 
 
 def cascades(
     scores: Scores,
+    scored: Sequence[int],
     entrants: Sequence[Entrant],
     judges: Sequence[Candidate],
     panels: Sequence[Candidate],
@@ -165,27 +200,30 @@ def cascades(
     spec: Spec,
     terms: Terms,
 ) -> list[Cascade]:
-    """Ask the judges of the best panel, and all judges, cheapest first; where prices are unknown, the best first."""
-    if len(entrants) < 2:
+    """Ask the judges of the best panel, and all that ``scored`` anything, cheapest first; where prices are unknown,
+    the best first.
+    """
+    if len(scored) < 2:
         return []
     priced = all(entrant.cost is not None for entrant in entrants)
     costs = np.array([(entrant.cost if priced else 1.0) or 0.0 for entrant in entrants])
     place = {each.members[0]: rank for rank, each in enumerate(judges)}
-    order = sorted(range(len(entrants)), key=lambda each: (costs[each], place[each]))
+    order = sorted(scored, key=lambda each: (costs[each], place[each]))
     chosen = {"all judges": order}
     if panels:
         chosen = {panels[0].label: [each for each in order if each in panels[0].members]} | chosen
     found = []
     for label, own in chosen.items():
         made = cascade(scores, np.array(own, dtype=np.int64), costs, first=2, tolerance=spec.tolerance)
+        apart = differences(made.scores, consensus(people.humans))
         intervals = figure_intervals(
-            differences(made.scores, consensus(people.humans)),
+            apart,
             terms.generator(),
             resamples=terms.resamples,
             level=terms.level,
             clusters=people.clusters,
         )
-        line = lines(intervals, [ALL])[ALL]
+        (line,) = lines(intervals, Slices.of(), spread_out(apart.present, Slices.of(), people.clusters)).values()
         found.append(Cascade(label, line, float(made.asked.mean()), made.cost if priced else None))
     return found
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ccfw.alignment import Baseline, Lines, Terms, lines
+from ccfw.alignment import Baseline, Lines, Terms, lines, spread_out
 from ccfw.humans.study import People, side_by_side
 from ccfw.panel_choice import (
     cascades,
@@ -41,10 +41,11 @@ def panel_study(
 ) -> PanelStudy:
     """Study judges by their scores of the rated items (``columns``, items × 1 each) and of others (``unrated``).
 
-    At least one judge; with fewer than ``spec.size`` there are no panels.
+    At least one judge; with fewer than ``spec.size`` that scored anything there are no panels.
     """
     scores, target = side_by_side(columns), consensus(people.humans)
-    members = ensembles(len(entrants), spec.size) if len(entrants) >= spec.size else np.zeros((0, spec.size), np.int64)
+    scored = [place for place, column in enumerate(columns) if column.present.any()]
+    members = np.array(scored, dtype=np.int64)[ensembles(len(scored), spec.size)]
     everyone = side_by_side([scores, panel_scores(scores, members, spec.rule)]) if len(members) else scores
     found = differences(everyone, target)
     candidates = _candidates(entrants, members, found, people, terms)
@@ -62,11 +63,11 @@ def panel_study(
         ranks=ranks(entrants, own, best, people, terms),
         detectable=detectable(own, judges, people),
         versus=versus(found, len(entrants), members, judges, panels, people, terms),
-        selections=selections(found, len(entrants), best, people, spec, terms),
+        selections=selections(found, scored, len(entrants), best, people, spec, terms),
         front=tuple(candidates[place] for place in front(costs, candidates)),
         by_calls=by_calls,
-        values=tuple(values(scores, people, spec, terms)),
-        cascades=tuple(cascades(scores, entrants, judges, panels, people, spec, terms)),
+        values=tuple(values(scores, scored, people, spec, terms)),
+        cascades=tuple(cascades(scores, scored, entrants, judges, panels, people, spec, terms)),
         inferred=tuple(inferred(scores, unrated, judges, panels, people, spec, terms)),
     )
 
@@ -83,8 +84,9 @@ def _candidates(
         clusters=people.clusters,
     )
     seats = [*((place,) for place in range(len(entrants))), *(tuple(row) for row in members.tolist())]
+    sure = spread_out(found.present, people.slices, people.clusters)
     return [
-        _candidate(entrants, seat, lines(intervals, people.slices.names, column)) for column, seat in enumerate(seats)
+        _candidate(entrants, seat, lines(intervals, people.slices, sure, column)) for column, seat in enumerate(seats)
     ]
 
 

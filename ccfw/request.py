@@ -337,9 +337,11 @@ class _Check:
         """Check what a job needs; scenarios are looked at once for all jobs that take the same ones."""
         from ccfw.job import check_prerequisites, check_selection  # they bring in the stages: not for a help page
         from ccfw.stages.checked import check_knowledge, gather
+        from ccfw.stages.checked_crisp import check_situated
 
+        checks = (check_prerequisites, check_knowledge, check_situated)
         with self._gathered():
-            gather((partial(check_prerequisites, settings), partial(check_knowledge, settings)))
+            gather(partial(each, settings) for each in checks)
         scope = settings.model_dump_json(include=_SCOPE)
         if scope not in self.scopes:
             self.scopes.add(scope)

@@ -15,6 +15,7 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
+    PlainSerializer,
     PositiveFloat,
     PositiveInt,
     StringConstraints,
@@ -63,7 +64,17 @@ def _listed(value: Any) -> Any:
 
 
 Values = Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...], BeforeValidator(_listed)]
-"""What a selection admits; empty admits everything."""
+"""Several values; empty: none."""
+
+
+def _chosen(value: Any) -> Any:
+    if isinstance(value, list | tuple) and not value:
+        raise PydanticCustomError("empty", "empty: leave it out to take all")
+    return value
+
+
+Selected = Annotated[Values, BeforeValidator(_chosen), PlainSerializer(lambda values: list(values) or None)]
+"""What a selection admits; none admits everything, and a list must admit something."""
 
 
 class Node(BaseModel):
@@ -91,9 +102,11 @@ StageName = Literal[
     "responses",
     "preferences",
     "reward",
+    "grpo",
     "triplets",
     "best_of_n",
     "norm_match",
+    "external",
 ]
 
 
@@ -444,6 +457,8 @@ class WeightsConfig(Node):
     """Name on the Hub, or a folder; ``None``: in ``package``."""
     package: str | None
     """An installed package that holds the weights."""
+    scratch: Literal["toy"] | None
+    """Weights drawn by the seed instead: the small model of ``ccfw.training.toy``."""
     gguf: str | None
     """File of GGUF weights in it; they are read as they are, and saved as ``dtype``."""
     revision: str | None
@@ -452,12 +467,13 @@ class WeightsConfig(Node):
     """Millions of parameters, for the plan alone."""
     layers: PositiveInt
     hidden: PositiveInt
-    """Width of the hidden states; it and the layers are for the plan alone."""
+    """Width of the hidden states; it, the layers and the vocabulary are for the plan alone."""
+    vocabulary: PositiveInt
 
     @model_validator(mode="after")
     def _one_place(self) -> WeightsConfig:
-        if (self.path is None) == (self.package is None):
-            raise ValueError("exactly one of path and package says where the weights are")
+        if sum(each is not None for each in (self.path, self.package, self.scratch)) != 1:
+            raise ValueError("exactly one of path, package and scratch says where the weights are")
         return self
 
 
@@ -509,6 +525,8 @@ class RewardConfig(Node):
     centre: PositiveFloat | None
     """Weight of ``(r⁺ + r⁻)²`` in the loss, which keeps rewards around 0."""
     gradient_checkpointing: bool
+    autocast: Literal["none", "bfloat16"]
+    """What products are computed in on a GPU; weights and their updates stay in the weights' own numbers."""
     save_every: PositiveInt
     """Steps between checkpoints that the same line goes on from."""
     pairs: Place | None
@@ -524,6 +542,81 @@ class RewardConfig(Node):
             raise ValueError("lora and top are two ways to train less than everything; at most one can be given")
         if self.batch % self.micro_batch:
             raise ValueError(f"batch={self.batch} is no multiple of micro_batch={self.micro_batch}")
+        return self
+
+
+class PolicyConfig(Node):
+    """The model that GRPO optimises (stage *grpo*)."""
+
+    name: Name
+    weights: WeightsConfig
+    lora: LoraTerms | None
+    """``None``: every parameter is trained."""
+    autocast: Literal["none", "bfloat16"]
+    gradient_checkpointing: bool
+
+
+class MonitorConfig(Node):
+    """When a run of GRPO is ended, with the reason (``ccfw.training.monitor``); null is logged and not watched."""
+
+    every: PositiveInt
+    """Steps between two looks of the gold judge."""
+    questions: PositiveInt
+    """Held-out questions that it looks at."""
+    window: PositiveInt
+    patience: PositiveInt
+    gold_drop: PositiveFloat | None
+    kl: PositiveFloat | None
+    truncated: PositiveFloat | None
+    zero_variance: PositiveFloat | None
+    repetition: PositiveFloat | None
+    length_correlation: PositiveFloat | None
+
+
+class GrpoConfig(Node):
+    """How a policy is optimised (stage *grpo*; paper 2, Tables 5 and 24, Figures 2 and 6)."""
+
+    name: Name
+    task: Literal["situations", "toy"]
+    toy_hack: Annotated[float, Field(ge=0)]
+    """What the toy's proxy pays for a word that its gold reward pays nothing for."""
+    reward_model: Place | None
+    """A reward model's folder or name, or ``trained``: that of stage *reward* under the same settings."""
+    lam: Annotated[float, Field(ge=0)]
+    """Weight of norm-grounding supervision; at 0 nobody is asked for it."""
+    format_weight: Annotated[float, Field(ge=0)]
+    """Weight of an answer's being in the form asked for."""
+    gold: Literal["judge", "none"]
+    """Who the monitor's gold score is by: the outcome judge, through the door."""
+    held_out: Annotated[float, Field(gt=0, lt=1)] | None
+    """Share of the norms held out, as of stage *reward*; ``None``: the situations' own split."""
+    steps: PositiveInt
+    learning_rate: PositiveFloat
+    questions: PositiveInt
+    """Between two updates."""
+    group: Annotated[int, Field(ge=2)]
+    """Answers to each."""
+    micro_batch: PositiveInt
+    """Answers in memory at a time."""
+    max_completion_tokens: PositiveInt
+    temperature: PositiveFloat
+    top_p: Annotated[float, Field(gt=0, le=1)]
+    beta: Annotated[float, Field(ge=0)]
+    """Weight of the KL divergence from the policy as it was."""
+    epsilon: PositiveFloat
+    schedule: Name
+    warmup: Annotated[float, Field(ge=0, lt=1)]
+    mask_truncated: bool
+    """Whether answers that were cut off move nothing."""
+    save_every: PositiveInt
+    monitor: MonitorConfig
+
+    @model_validator(mode="after")
+    def _whole_batches(self) -> GrpoConfig:
+        if (self.questions * self.group) % self.micro_batch:
+            raise ValueError(
+                f"questions={self.questions} times group={self.group} is no multiple of micro_batch={self.micro_batch}"
+            )
         return self
 
 
@@ -543,7 +636,7 @@ class BestOfNConfig(Node):
 
     sizes: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
     candidates: Place | None
-    """A file of scored answers; ``None``: those of *responses*."""
+    """A file of scored answers; ``None``: those of *responses*; ``triplets``: theirs, graded 5, 3 and 1 by role."""
 
 
 class NormMatchConfig(Node):
@@ -554,6 +647,15 @@ class NormMatchConfig(Node):
     invalid_outcome: float | None
     """What an answer that cannot be read counts as in the table over all answers; ``None``: no such table."""
     invalid_norm_match: float
+
+
+class ExternalConfig(Node):
+    """Replies to other benchmarks, to be scored by their own rules (stage *external*; docs/training.md)."""
+
+    culshield: Place | None
+    cultureforest_easy: Place | None
+    cultureforest_medium: Place | None
+    cultureforest_hard: Place | None
 
 
 class CrossCultural(Node):
@@ -784,22 +886,25 @@ class Settings(Node):
     panel: PanelConfig
     crisp: CrispConfig
     reward: RewardConfig
+    policy: PolicyConfig
+    grpo: GrpoConfig
     rewards: ScorersConfig
     best_of_n: BestOfNConfig
     norm_match: NormMatchConfig
+    external: ExternalConfig
     estimate: EstimateConfig
     bootstrap: BootstrapConfig
     tracking: TrackingConfig
     workspace: Place
     seed: Annotated[int, Field(ge=0)]
-    region: Values
-    identity: Values
-    domain: Values
-    subdomain: Values
-    age: Values
-    gender: Values
-    split: Values
-    ids: Values
+    region: Selected
+    identity: Selected
+    domain: Selected
+    subdomain: Selected
+    age: Selected
+    gender: Selected
+    split: Selected
+    ids: Selected
     query: Query | None
     """What stage *kb* looks up and prints."""
     precision: Annotated[float, Field(ge=1e-6)] | None

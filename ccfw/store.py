@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, TypeVar
 
 from filelock import FileLock, Timeout
+from pydantic import ValidationError
 
 from ccfw.errors import StoreError
 from ccfw.records import Record
@@ -119,7 +120,7 @@ def _drop_torn_line(path: Path) -> None:
             file.truncate(end)
 
 
-_FIRST_VALUE = re.compile(rb'\{"[a-z_]+":"([^"\\]*(?:\\.[^"\\]*)*)"')
+_FIRST_VALUE = re.compile(rb'[ \t]*\{[ \t]*"[a-z_]+"[ \t]*:[ \t]*"([^"\\]*(?:\\.[^"\\]*)*)"')
 _FIRST_KEY = re.compile(rb'\{"[a-z_]+":"')
 _READ = 1 << 18
 """Bytes read at a time: the default would be filled several times for one long line."""
@@ -221,8 +222,10 @@ def _is_other(line: bytes, ids: Container[str]) -> bool:
 def _parsed(line: bytes, kind: type[R], where: str) -> R:
     try:
         return kind.model_validate_json(line)
-    except ValueError as error:
-        reason = " ".join(str(error).split())[:300]
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        faults = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}".removeprefix(": ") for each in found)
+        reason = " ".join("; ".join(faults).split())[:300]
         raise StoreError(f"{where}: not a {kind.__name__} record: {reason}") from None
 
 

@@ -29,7 +29,7 @@ OPTIONS = sorted(path.relative_to(CONF) for path in CONF.glob("*/*.yaml") if pat
 EXPERIMENTS = [path for path in OPTIONS if path.parent.name == "experiment"]
 NAMED = [path for path in OPTIONS if path.parent.name != "experiment"]
 JUDGES = sorted(path.stem for path in CONF.glob("judge/*.yaml"))
-SEVERAL = ["pipeline", "crisp"]
+SEVERAL = ["pipeline", "crisp", "train"]
 """Options that run several stages."""
 ELEVEN = [
     "deepseek_v31",

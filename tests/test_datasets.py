@@ -245,10 +245,50 @@ def test_records_of_shards_are_the_scenarios_that_they_hold(tmp_path: Path) -> N
     assert found.digest == read(tmp_path / "set.jsonl").digest
 
 
-def test_a_line_that_is_being_written_is_not_there_yet(tmp_path: Path) -> None:
+def test_a_whole_last_line_counts_without_its_line_break(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = written(tmp_path, SEED, OTHER)
     path.write_bytes(path.read_bytes()[:-1])
+    assert generated(path).scenarios == (scenario_of(raw_scenario()), scenario_of(raw_scenario(OTHER)))
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("lost", [2, 40, 4000])
+def test_a_torn_last_line_is_left_out_aloud(tmp_path: Path, caplog: pytest.LogCaptureFixture, lost: int) -> None:
+    path = written(tmp_path, SEED, OTHER)
+    path.write_bytes(path.read_bytes()[:-lost])
     assert list(generated(path).by_seed()) == [SEED]
+    assert caplog.messages == [f"{path}:2: last line torn, left out"]
+
+
+def test_a_line_torn_within_a_letter_is_left_out_aloud(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = written(tmp_path, SEED)
+    path.write_bytes(path.read_bytes() + '{"seed_id":"Huế'.encode()[:-1])
+    assert list(generated(path).by_seed()) == [SEED]
+    assert caplog.messages == [f"{path}:2: last line torn, left out"]
+
+
+def test_of_two_records_of_a_seed_the_first_counts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = written(tmp_path, SEED)
+    changed = put(raw_scenario(), "Interaction_Sequence.3.Phase_Label", "Fix the journey")
+    path.write_text(path.read_text("utf-8") + json.dumps({"seed_id": SEED, "scenario": changed}) + "\n", "utf-8")
+    assert generated(path).scenarios == (scenario_of(raw_scenario()),)
+    assert caplog.messages == [f"{path}:2: Seed_ID {SEED} stands twice in the dataset; the first counts"]
+
+
+def test_records_of_a_stage_that_are_asked_for_as_scenarios_say_what_they_are(tmp_path: Path) -> None:
+    path = written(tmp_path, SEED, OTHER)
+    assert problems(path) == (
+        f"dataset.path={path}: holds records of stage=shards: dataset=generated dataset.path={path}",
+    )
+
+
+def test_scenarios_that_are_asked_for_as_records_say_what_they_are(tmp_path: Path) -> None:
+    file = tmp_path / "set.jsonl"
+    file.write_text(lines(raw_scenario(), raw_scenario(OTHER)), "utf-8")
+    for path in (STARTER, tmp_path, file, STARTER / f"{SEED}.json"):
+        with pytest.raises(RequestError) as caught:
+            generated(path)
+        assert caught.value.problems == (f"dataset.path={path}: holds scenarios: dataset=files dataset.path={path}",)
 
 
 def test_a_broken_record_is_named_by_its_line_and_field(tmp_path: Path) -> None:

@@ -26,6 +26,8 @@ FORM = an_object({"background": TEXT})
         pytest.param("a\x1b[31mb", "a text without control characters", id="escape"),
         pytest.param("a\x9bb", "a text without control characters", id="c1"),
         pytest.param("a\u202eb", "a text without control characters", id="bidi-override"),
+        pytest.param("a flat\n\n# What earlier versions got wrong", "a text of one line", id="lines"),
+        pytest.param("a flat\n", "a text of one line", id="line-break-at-the-end"),
     ],
 )
 def test_a_text_that_cannot_go_on_is_sent_back(value: Any, says: str) -> None:
@@ -34,14 +36,20 @@ def test_a_text_that_cannot_go_on_is_sent_back(value: Any, says: str) -> None:
     assert [(issue.check, issue.where, issue.says) for issue in found] == [("schema", "background", says)]
 
 
-@pytest.mark.parametrize(
-    "value", ["தமிழ் எழுத்து", "ئۇيغۇرچە", "क\u200dष", "two\nlines\tand a tab", "x" * MOST_CHARACTERS]
-)
-def test_scripts_and_line_breaks_are_no_control_characters(value: str) -> None:
+@pytest.mark.parametrize("value", ["தமிழ் எழுத்து", "ئۇيغۇرچە", "क\u200dष", "words\tand a tab", "x" * MOST_CHARACTERS])
+def test_scripts_and_tabs_are_no_control_characters(value: str) -> None:
     assert read_form(json.dumps({"background": value}), FORM) == {"background": value}
 
 
+def test_lines_are_kept_where_they_are_allowed() -> None:
+    assert read_form('{"background": "two\\nlines"}', FORM, lines=True) == {"background": "two\nlines"}
+
+
 def test_translations_are_held_to_the_same() -> None:
+    assert read_english('{"english": "two\\nlines"}') == Failure(
+        kind=FailureKind.INCOMPLETE, detail="english must be a text of one line"
+    )
+    assert read_english('{"english": "one line\\n"}') == "one line"
     assert read_translation(json.dumps({"message": "a\x1bb", "summary": "c"})) == Failure(
         kind=FailureKind.INCOMPLETE, detail="message must be a text without control characters"
     )

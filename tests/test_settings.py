@@ -100,6 +100,7 @@ def test_mistakes_are_all_reported_with_their_keys() -> None:
         Settings.model_validate(asked)
     assert {(".".join(map(str, e["loc"])), e["msg"]) for e in caught.value.errors()} == {
         ("model.size", "Input should be 'small' or 'large'"),
+        ("reasoner.size", "Input should be 'small' or 'large'"),  # the same model, which the request names once
         ("seed", "Input should be a valid integer, unable to parse string as an integer"),
         ("limit", "Input should be greater than 0"),
         ("workspac", "Extra inputs are not permitted"),
@@ -205,6 +206,20 @@ def test_how_a_model_is_reached_and_priced_is_checked(changes: dict[str, object]
     with pytest.raises(ValidationError) as caught:
         smollm2(changes)
     assert [(".".join(map(str, e["loc"])), e["msg"]) for e in caught.value.errors()] == [(where, words)]
+
+
+SELECTIONS = ("region", "identity", "domain", "subdomain", "age", "gender", "split", "ids")
+
+
+@pytest.mark.parametrize("key", SELECTIONS)
+def test_an_empty_list_selects_nothing_and_is_refused(key: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Settings.model_validate(content(KEYED) | {key: []})
+    assert [(error["loc"], error["msg"]) for error in caught.value.errors()] == [
+        ((key,), "empty: leave it out to take all")
+    ]
+    assert getattr(Settings.model_validate(content(KEYED) | {key: None}), key) == ()
+    assert getattr(Settings.model_validate(content(KEYED) | {key: "a"}), key) == ("a",)
 
 
 @pytest.mark.parametrize("budget", [None, 0, 0.5, 25])

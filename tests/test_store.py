@@ -142,9 +142,12 @@ STRANGE = st.sampled_from(
         (b'{"note_id":"a\\"', None),
         (b'{"note_id":"a\\x","text":"t"}', None),
         (b'{"note_id":"\xff","text":"t"}', None),
-        (b'{ "note_id":"a"}', None),
         (b'{"Note":"a"}', None),
         (b'"{"note_id":"a"}', None),
+        (b'{ "note_id":"a"}', "a"),
+        (b'{"note_id": "a", "text": "t"}', "a"),
+        (b'{"note_id"\t:"a"}', "a"),
+        (b' {"note_id": "\\u0061"}', "a"),
         (b'{"note_id":"a"', "a"),
         (b'{"note_id":"a"}\r', "a"),
         (b'{"note_id":"a","note_id":"b"}', "a"),
@@ -191,7 +194,7 @@ def test_a_record_that_nobody_asks_for_is_not_parsed(tmp_path: Path) -> None:
     write(path, [note("a"), note("b")])
     path.write_bytes(path.read_bytes() + b'{"note_id":"c","damaged"\nnot json\n')
     assert StoredRecords(path, Note)["b"] == note("b")
-    with pytest.raises(StoreError, match=f"^{re.escape(str(path))}: c: not a Note record: 1 validation error"):
+    with pytest.raises(StoreError, match=f"^{re.escape(str(path))}: c: not a Note record: Invalid JSON: "):
         StoredRecords(path, Note)["c"]
     with pytest.raises(StoreError, match=f"^{re.escape(str(path))}:4: not a Note record"):
         list(read_records(path, Note, {"a"}))  # what has no id may be anybody's
@@ -313,15 +316,11 @@ def test_odd_ids_are_found_by_prefix(tmp_path: Path, odd: str) -> None:
     [
         pytest.param(
             b'{"note_id":"b"}',
-            "1 validation error for Note text Field required",
+            "text: Field required",
             id="missing-field",
         ),
-        pytest.param(
-            b"not json", "1 validation error for Note Invalid JSON: expected ident at line 1 column 2", id="junk"
-        ),
-        pytest.param(
-            b"", "1 validation error for Note Invalid JSON: EOF while parsing a value at line 2 column 0", id="blank"
-        ),
+        pytest.param(b"not json", "Invalid JSON: expected ident at line 1 column 2", id="junk"),
+        pytest.param(b"", "Invalid JSON: EOF while parsing a value at line 2 column 0", id="blank"),
     ],
 )
 def test_a_line_that_is_no_record_is_named(tmp_path: Path, line: bytes, reason: str) -> None:
@@ -330,8 +329,7 @@ def test_a_line_that_is_no_record_is_named(tmp_path: Path, line: bytes, reason: 
     path.write_bytes(path.read_bytes() + line + b"\n")
     with pytest.raises(StoreError) as caught:
         list(read_records(path, Note))
-    assert str(caught.value).startswith(f"{path}:2: not a Note record: {reason}")
-    assert "\n" not in str(caught.value)
+    assert str(caught.value) == f"{path}:2: not a Note record: {reason}"
 
 
 def test_an_atomic_write_replaces_the_file_and_leaves_nothing_beside_it(tmp_path: Path) -> None:

@@ -6,7 +6,19 @@ check here: such a scenario cannot be built.
 
 from __future__ import annotations
 
-from ccfw.checks import coherence, conditions, disclosure, leakage, message, native, oracle, plan, template, wording
+from ccfw.checks import (
+    coherence,
+    conditions,
+    criteria,
+    disclosure,
+    leakage,
+    message,
+    native,
+    oracle,
+    plan,
+    template,
+    wording,
+)
 from ccfw.checks.issue import Check, Issue
 from ccfw.records import Scenario
 
@@ -18,6 +30,7 @@ CHECKS: tuple[Check, ...] = (
     *native.CHECKS,
     *leakage.CHECKS,
     *oracle.CHECKS,
+    *criteria.CHECKS,
     *plan.CHECKS,
     *disclosure.CHECKS,
     *wording.CHECKS,

@@ -6,12 +6,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from ccfw.checks import coherence, leakage, message, native, oracle, plan, template
+from ccfw.checks import coherence, criteria, leakage, message, native, oracle, plan, template
 from ccfw.checks.coherence import own_grandchild
 from ccfw.checks.fields import GOAL, INSTANTIATION, MESSAGE, NATIVE_MESSAGE, ORACLE, first_message, numbered
 from ccfw.checks.issue import Check, Finding, Issue
 from ccfw.checks.language import language_fault
-from ccfw.checks.leakage import leaked_harm
+from ccfw.checks.leakage import leaked_harm, public_words
 from ccfw.checks.script import OWN_NAMES, script_of
 from ccfw.checks.text import content_words, sentences, straighten, unmarked, word_set
 from ccfw.records import Blueprint, Scenario
@@ -52,7 +52,7 @@ class Supplied(NamedTuple):
 
     taboo_id: str
     text: str
-    """The act and its explanation."""
+    """The act, a full stop, and its explanation."""
 
 
 def goal_task(scenario: Scenario) -> Iterator[Finding]:
@@ -121,6 +121,7 @@ CHECKS: tuple[Check, ...] = (
     *message.CHECKS,
     *leakage.CHECKS,
     *oracle.CHECKS,
+    *criteria.CHECKS,
     plan.signifier_identity,
     plan.taboo_awareness,
     hop_form,
@@ -163,12 +164,16 @@ def taboo_grounding(blueprint: Blueprint, named: Sequence[str], supplied: Sequen
     if not any(_rests(taboo, entry) for taboo in taboos for entry in entries):
         wanted = ", ".join(entry.taboo_id for entry in entries) or "one of those supplied"
         yield Finding(f"{ORACLE}.Cultural_Taboos", "; ".join(taboos), f"a taboo that restates {wanted}")
-    if not any(_infers(hop, taboo) for hop in blueprint.multi_hop_chain for taboo in taboos):
+    acts = (*taboos, *(act for entry in entries for act in sentences(entry.text)[:1]))
+    if not any(_infers(blueprint, hop, act) for hop in blueprint.multi_hop_chain for act in acts):
         yield Finding(CHAIN, "; ".join(blueprint.multi_hop_chain), "a hop that infers the taboo")
 
 
-def _infers(hop: str, taboo: str) -> bool:
-    return len(word_set(hop) & word_set(taboo)) >= 2
+def _infers(blueprint: Blueprint, hop: str, taboo: str) -> bool:
+    """Whether a hop has two of a taboo's words, besides those of the persona's community, and one not of the task."""
+    persona = word_set(blueprint.seed.persona.identity.replace("_", " "))
+    shared = (word_set(hop) & word_set(taboo)) - persona
+    return len(shared) >= 2 and bool(shared - public_words(Unsharded(blueprint=blueprint), ""))
 
 
 def _rests(taboo: str, entry: Supplied) -> bool:

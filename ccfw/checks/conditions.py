@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 from ccfw.checks.fields import Field, failure_conditions, first_message, harms, instruction, success_conditions
@@ -123,8 +123,13 @@ def condition_orthogonal(scenario: Scenario) -> Iterator[Finding]:
 
 def condition_contradiction(scenario: Scenario) -> Iterator[Finding]:
     """Demand nowhere what is forbidden elsewhere (*cross-shard consistency*)."""
-    demands = [(field, *_act(field, wanted=True)) for field in _success(scenario)]
-    missteps = [(field, *_act(field, wanted=False)) for field in _failure(scenario)]
+    yield from contradictions(_success(scenario), _failure(scenario))
+
+
+def contradictions(demanded: Iterable[Field], forbidden: Iterable[Field]) -> Iterator[Finding]:
+    """Tell each pair of conditions of which one wants the act that the other does not."""
+    demands = [(field, *_act(field, wanted=True)) for field in demanded]
+    missteps = [(field, *_act(field, wanted=False)) for field in forbidden]
     for (earlier, is_wanted, act), (later, too, other) in combinations((*demands, *missteps), 2):
         if is_wanted != too and alike(act, other, _SAME_ACT):
             yield Finding(later.where, later.text, f"nothing that contradicts {earlier.text!r}")

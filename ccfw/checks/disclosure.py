@@ -21,7 +21,7 @@ from ccfw.records import Scenario, Shard
 
 MOST_AT_FIRST = 0.5
 """Share of the content words of all shards that the first one may tell."""
-LEAST_LATER = 4
+LEAST_LATER = 3
 """Content words that each later shard tells for the first time."""
 _FILLER = frozenset(
     content_words(
@@ -50,11 +50,11 @@ def first_disclosure(scenario: Scenario) -> Iterator[Finding]:
 
 
 def later_disclosure(scenario: Scenario) -> Iterator[Finding]:
-    """Have every later shard add something (*gradually disclose signifiers*)."""
+    """Have every later shard add something (*gradually disclose signifiers*): a request alone adds nothing."""
     known = set(word_set(first_message(scenario)))
     for shard in scenario.interaction_sequence:
-        new = _told(shard) - known - _FILLER
-        known |= new
+        new = _told(shard) - word_set(surface_goal(shard).text) - known - _FILLER
+        known |= _told(shard)
         if shard.shard_id > 1 and len(new) < LEAST_LATER:
             where = f"Interaction_Sequence[{shard.shard_id - 1}].User_Instruction"
             yield Finding(where, " ".join(sorted(new)) or "nothing new", "facts that no earlier shard tells")

@@ -50,6 +50,18 @@ def private(scenario: Scenario) -> list[Field]:
     ]
 
 
+def summary(scenario: Scenario) -> Field:
+    """Return the summary in English, by which the user knows its situation."""
+    made = scenario.blueprint.scenario_instantiation
+    return Field(f"{INSTANTIATION}.Instantiated_Summary.Global_English", made.instantiated_summary.global_english)
+
+
+def speech(scenario: Scenario) -> Field:
+    """Return how the user writes in English."""
+    told = scenario.blueprint.linguistic_instruction
+    return Field("Blueprint.Linguistic_Instruction.Global_English", told.global_english)
+
+
 def shard_path(shard: Shard, rest: str) -> str:
     """Return the path of a field of a shard."""
     return f"Interaction_Sequence[{shard.shard_id - 1}].{rest}"
@@ -120,15 +132,14 @@ def instruction(shard: Shard) -> list[Field]:
 
 def user_visible(scenario: Scenario) -> list[Field]:
     """Return every English text from which the user speaks (paper G.2, *implicit cultural cues only*)."""
-    return [*public(scenario), *private(scenario), *instructions(scenario)]
+    return [*public(scenario), summary(scenario), *private(scenario), speech(scenario), *instructions(scenario)]
 
 
 def situation(scenario: Scenario) -> list[Field]:
     """Return every English text that tells the user's circumstances."""
     made = scenario.blueprint.scenario_instantiation
-    summary = Field(f"{INSTANTIATION}.Instantiated_Summary.Global_English", made.instantiated_summary.global_english)
     rendered = Field(f"{INSTANTIATION}.Rendered_Template_Text", made.rendered_template_text)
-    return [rendered, summary, *user_visible(scenario)]
+    return [rendered, *user_visible(scenario)]
 
 
 def harms(oracle: EvaluatorOracleContext) -> list[str]:

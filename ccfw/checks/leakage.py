@@ -8,13 +8,14 @@ from functools import lru_cache
 
 from ccfw.checks.fields import GOAL, MESSAGE, Field, criteria, first_message, harms, user_visible
 from ccfw.checks.issue import Check, Finding
-from ccfw.checks.text import content_words, normalise, sentences, straighten, word_set
+from ccfw.checks.text import content_words, normalise, sentences, stem, straighten, tokens, word_set
 from ccfw.records import Scenario
 
 COVERAGE = 0.6
 """Share of a hidden text's content words that makes one sentence a paraphrase of it."""
 NEARLY_ALL = 0.8
-"""Share that makes it a copy, where three words in a row are the same too."""
+COPIED = 7
+"""With such a share, the words in the same order that make it a copy: fewer may name a person, a thing or a sum."""
 
 _WHOSE = r"(?: (?:my|our|your|his|her|their|the|any|some|more|proper|due|family))?"
 _HIDDEN_PHRASE = re.compile(
@@ -108,9 +109,20 @@ def leaked_criterion(scenario: Scenario) -> Iterator[Finding]:
 def _copy(field: Field, hidden: str, public: frozenset[str]) -> str | None:
     if holds(field.text, hidden):
         return field.text
-    if not shares_trigram(field.text, hidden, public):
-        return None
-    return next((part for part in sentences(field.text) if paraphrases(part, hidden, public, NEARLY_ALL)), None)
+    near = (part for part in sentences(field.text) if paraphrases(part, hidden, public, NEARLY_ALL))
+    return next((part for part in near if _words_in_order(part, hidden) >= COPIED), None)
+
+
+def _words_in_order(text: str, hidden: str) -> int:
+    """Return how many words of both stand in the same order (longest common subsequence)."""
+    hidden_words = [stem(word) for word in tokens(hidden)]
+    best = [0] * (len(hidden_words) + 1)
+    for word in map(stem, tokens(text)):
+        row = [0]
+        for index, other in enumerate(hidden_words):
+            row.append(best[index] + 1 if word == other else max(best[index + 1], row[index]))
+        best = row
+    return best[-1]
 
 
 def hidden_phrase(scenario: Scenario) -> Iterator[Finding]:

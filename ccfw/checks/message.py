@@ -43,8 +43,9 @@ _NEGATIVE = re.compile(
     r"|\b(?:doesn't|don't|won't|can't|never) touch(?:es)? (?:any|anything)\b"
 )
 _LACK = re.compile(
-    r"(?<!must )(?<!should )(?<!to )(?:\b(?:got|have|has|had|sells?|sold|stocks?|found|saw|see|there (?:is|are|was|were))"
-    r"|\bthere(?:'s|s))(?: really| literally| just| also| still)?"
+    r"(?<!must )(?<!should )(?<!to )\b"
+    r"(?:got|have|has|had|sells?|sold|stocks?|found|saw|see|there (?:is|are|was|were)|there'?s)"
+    r"(?: really| literally| just| also| still)?"
     r"(?: no [^,.;?]* (?:and|or))? $"
 )
 """What stands before a *no* that tells what is not there and asks for nothing."""

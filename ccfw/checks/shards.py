@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ccfw.checks import coherence, conditions, disclosure, leakage, plan, wording
+from ccfw.checks import coherence, conditions, criteria, disclosure, leakage, plan, wording
 from ccfw.checks.issue import Check, Issue
 from ccfw.records import Scenario
 
@@ -12,6 +12,7 @@ CHECKS: tuple[Check, ...] = (
     *disclosure.CHECKS,
     *wording.CHECKS,
     *conditions.CHECKS,
+    criteria.item_words,
     coherence.grandchildren,
     coherence.institutions,
 )

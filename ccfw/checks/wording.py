@@ -40,7 +40,7 @@ _MIXTURE = re.compile(
     r"|(?:some|a few) english)\b"
 )
 # What is denied may be a list, but not what a comma or another turn sets apart: "not stiff, some lah".
-_NEGATOR = r"\b(?:no|not|never|without|avoid(?:s|ing)?|free of|instead of|rather than|none of|nor|neither|leav(?:e|es) out)"
+_NEGATOR = r"\b(?:no|not|never|without|avoid(?:s|ing)?|free of|instead of|rather than|none of|nor|neither|leaves? out)"
 _MODIFIER = r"(?!(?:with|but|some|plus|then|also|few|though|yet|odd)\b)[\w'-]+"
 _DENIED = re.compile(rf"{_NEGATOR} (?:(?:{_MODIFIER},? )*(?:or|nor|and) )?(?:{_MODIFIER} ){{0,3}}$")
 _LISTED = re.compile(rf"{_NEGATOR} (?:{_MODIFIER},? )+$")
@@ -117,9 +117,7 @@ def _wanted(pattern: re.Pattern[str], field: Field) -> str | None:
 
 def _denied(line: str, match: re.Match[str]) -> bool:
     before = line[: match.start()]
-    return bool(
-        _DENIED.search(before) or (_LISTED.search(before) and _LIST_GOES_ON.match(line[match.end() :]))
-    )
+    return bool(_DENIED.search(before) or (_LISTED.search(before) and _LIST_GOES_ON.match(line[match.end() :])))
 
 
 def guidance_script(scenario: Scenario) -> Iterator[Finding]:

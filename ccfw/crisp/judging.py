@@ -35,7 +35,7 @@ def response_form(small: bool) -> Form:
 
 def read_response(text: str) -> Said | Failure:
     """Read a policy's reply; reasoning in several paragraphs is not what was asked for."""
-    content = read_form(text, response_form(small=False))
+    content = read_form(text, response_form(small=False), lines=True)
     if isinstance(content, tuple):
         return Failure(kind=FailureKind.INCOMPLETE, detail="; ".join(f"{each.where}: {each.says}" for each in content))
     answer, reasoning = content["answer"].strip(), content["reasoning"].strip()

@@ -269,7 +269,7 @@ def made(candidate: Candidate, norm: str, norm_type: str) -> Norm:
 
 def read_norm(candidate: Candidate, text: str) -> Norm | tuple[Issue, ...]:
     """Read a model's reply, or return what breaks its form; raise ``Refusal`` when it is no JSON object."""
-    content = read_form(text, FORM)
+    content = read_form(text, FORM, lines=True)  # ``made`` puts the words on one line
     return content if isinstance(content, tuple) else made(candidate, content["norm"], content["norm_type"])
 
 

@@ -50,7 +50,7 @@ def failed(issues: tuple[Issue, ...], kind: FailureKind = FailureKind.INCOMPLETE
 
 def _reading(form: dict[str, Any], of: Callable[[dict[str, Any]], T]) -> Callable[[str], T | Failure]:
     def read(text: str) -> T | Failure:
-        content = read_form(text, form)
+        content = read_form(text, form, lines=True)
         return failed(content) if isinstance(content, tuple) else of(content)
 
     return read

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ccfw.errors import RequestError
-from ccfw.humans.printed import exact, shown
+from ccfw.humans.printed import brief, exact, shown
 from ccfw.humans.records import Key, Rating, Ratings, Row
 from ccfw.settings import RatingsConfig
 
@@ -50,12 +50,11 @@ class _Check:
             self.problems.append(f"{self.key}.path={self.config.path}: holds no ratings")
             return False
         there = dict.fromkeys(name for row in rows for name in row.cells)
-        wanted = {f"columns.{name}": value for name, value in self._columns()}
-        for name, column in wanted.items():
+        found = ", ".join(map(brief, there))
+        for name, column in dict.fromkeys(self._columns()):
             if column not in there:
-                found = ", ".join(there)
                 self.problems.append(
-                    f"{self.key}.{name}={column}: no such column in {self.config.path}; it has {found}"
+                    f"{self.key}.columns.{name}={column}: no such column in {self.config.path}; it has {found}"
                 )
         return not self.problems
 
@@ -66,8 +65,9 @@ class _Check:
         for kind in ("rater", "metric", "region", "language", "cluster"):
             if (column := getattr(columns, kind)) is not None:
                 yield kind, column
-        for column, _, _ in self._score_columns({}):
-            yield "score", column
+        for column, rater, metric in self._score_columns({}):
+            if self.config.raters.get(rater, rater) is not None and self.config.metrics.get(metric, metric) is not None:
+                yield "score", column
 
     def _score_columns(self, cells: Mapping[str, object]) -> Iterator[tuple[str, str, str]]:
         """Yield every column that holds scores, with the rater and the metric that the file names for it."""
@@ -80,37 +80,39 @@ class _Check:
 
     def add(self, row: Row) -> None:
         """Take what a row holds."""
-        item = "/".join(_text(row.cells.get(name)) for name in self.config.columns.item)
-        if not item.strip("/"):
-            self._wrong(row, "names no item")
+        parts = {name: _text(row.cells.get(name)) for name in self.config.columns.item}
+        if empty := [name for name, part in parts.items() if not part]:
+            self._wrong(row, "names no item" + (f": nothing in {', '.join(empty)}" if len(parts) > 1 else ""))
             return
+        item = _joined(list(parts.values()))
         about = {kind: self._about(row, item, kind) for kind in self.about}
         for column, said_rater, said_metric in self._score_columns(row.cells):
-            rater = self._named("raters", said_rater, self.config.raters)
-            metric = self._named("metrics", said_metric, self.config.metrics)
+            rater = self._named(row, "raters", said_rater, self.config.raters)
+            metric = self._named(row, "metrics", said_metric, self.config.metrics)
             if rater is not None and metric is not None:
                 self._score(row, _text(row.cells.get(column)), item, rater, metric, about)
 
-    def _named(self, kind: str, said: str, names: Mapping[str, str | None]) -> str | None:
-        if not names and said:
-            return said
-        if said not in names:
-            self.unknown[kind, said] += 1
+    def _named(self, row: Row, kind: str, said: str, names: Mapping[str, str | None]) -> str | None:
+        if said in names:
+            return names[said]
+        if not said:
+            self._wrong(row, f"names no {kind.removesuffix('s')}")
             return None
-        return names[said]
+        if not names:
+            return said
+        self.unknown[kind, said] += 1
+        return None
 
     def _about(self, row: Row, item: str, kind: str) -> str:
         column = getattr(self.config.columns, kind)
         value = _text(row.cells.get(column)) if column is not None else ""
         before = self.about[kind].setdefault(item, value) if value else ""
         if value != before:
-            self._wrong(row, f"{item} is in {kind} {value}, and in {kind} {before} before")
+            self._wrong(row, f"{brief(item)} is in {kind} {brief(value)}, and in {kind} {brief(before)} before")
         return value
 
     def _score(self, row: Row, text: str, item: str, rater: str, metric: str, about: Mapping[str, str]) -> None:
-        self.raters.setdefault(rater)
-        self.metrics.setdefault(metric)
-        what, scale = f"{metric} of {item} by {rater}", self.config.scale
+        what, scale = f"{brief(metric)} of {brief(item)} by {brief(rater)}", self.config.scale
         if text.lower() in _NOTHING:
             self.dropped[(item, metric), rater] = NO_SCORE
             return
@@ -123,6 +125,8 @@ class _Check:
             else:
                 self._wrong(row, f"{what} is {shown(score)}, off the scale of {scale.low:g} to {scale.high:g}")
         else:
+            self.raters.setdefault(rater)
+            self.metrics.setdefault(metric)
             mine = self.scores.setdefault((item, metric), {})
             rating = Rating(item, rater, metric, score, about["region"], about["language"], about["cluster"], row.where)
             if (first := mine.setdefault(rater, rating)) is not rating:
@@ -139,8 +143,8 @@ class _Check:
         for (kind, said), times in sorted(self.unknown.items()):
             known = ", ".join(getattr(self.config, kind)) or "any that is named"
             problems.append(
-                f"{self.config.path}: {kind.removesuffix('s')} {said!r}, {times} times, is not in {self.key}.{kind}; "
-                f"there are {known}; null leaves one out"
+                f"{self.config.path}: {kind.removesuffix('s')} {brief(said)!r}, {times} times, is not in "
+                f"{self.key}.{kind}; there are {known}; null leaves one out"
             )
         if not problems and not self.scores:
             problems.append(f"{self.key}.path={self.config.path}: holds no score")
@@ -157,6 +161,13 @@ class _Check:
             dropped=self.dropped,
             digest=digest,
         )
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """Return one id of the parts of an item; different parts never give the same."""
+    if len(parts) == 1:
+        return parts[0]
+    return "/".join(part.replace("\\", "\\\\").replace("/", "\\/") for part in parts)
 
 
 def _text(value: object) -> str:

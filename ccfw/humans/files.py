@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ccfw.errors import RequestError, StoreError
 from ccfw.frames import read_table
+from ccfw.humans.printed import brief
 from ccfw.humans.records import Row
 
 
@@ -35,8 +37,13 @@ def _table(delimiter: str) -> Callable[[Path], Iterator[Row]]:
     def read(path: Path) -> Iterator[Row]:
         csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
         with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = csv.DictReader(file, delimiter=delimiter, restkey="", restval="", strict=True)
+            lines = csv.DictReader(file, delimiter=delimiter, restval="", strict=True)
+            names = [name for name in lines.fieldnames or () if name]
+            if twice := [name for name, times in Counter(names).items() if times > 1]:
+                raise ValueError(f"more than one column is named {', '.join(map(brief, twice))}")
             for cells in lines:
+                if None in cells:
+                    raise ValueError(f"line {lines.line_num} has more cells than the header")
                 yield Row({name: value for name, value in cells.items() if name}, f"line {lines.line_num}")
 
     return read

@@ -40,6 +40,12 @@ def exact(text: str) -> Fraction | None:
     return Fraction(round(value * _FINEST), _FINEST)
 
 
+def brief(text: str, longest: int = 80) -> str:
+    """Return a name from a file as a message or a figure shows it: on one line, of so many characters at most."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
 def shown(value: Fraction) -> str:
     """Write a score as people do: 4, 3.5, 4.667."""
     return f"{float(value):.3f}".rstrip("0").rstrip(".")

@@ -13,7 +13,7 @@ from ccfw.humans.records import Ratings
 from ccfw.settings import RatingsConfig
 from ccfw.store import digest
 
-VERSION = 1
+VERSION = 2
 """Raised when the same file is read as other ratings."""
 
 

@@ -13,12 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ccfw.errors import RequestError
+from ccfw.humans.printed import brief
 from ccfw.humans.records import Key, Ratings
 from ccfw.stats.agreement import Scores
 from ccfw.stats.resampling import Ints, Slices
 
 NOT_GIVEN = "not given"
 """Region or language of an item for which the file names none, where it names one for others."""
+_LARGEST = 2**44
+"""Whole numbers up to which panels add up and comparisons multiply without loss."""
 ABSENT = "not judged"
 """Why a judge has no score where its file or folder says nothing."""
 
@@ -32,6 +35,8 @@ class People:
     """Items × ratings, in the order of the raters: an item has as many as it was rated times."""
     raters: int
     """How many people rated."""
+    missing: Mapping[str, int]
+    """How many scores the file leaves out, by the reason."""
     metrics: tuple[str, ...]
     slices: Slices
     """All; by metric; by region and by language, where the ratings name them."""
@@ -67,7 +72,8 @@ def people_of(humans: Ratings, judged: Ratings) -> People:
 
     Raises ``RequestError`` when not one rated item was judged.
     """
-    if not any(key in judged.scores or (key, judged.raters[0]) in judged.dropped for key in humans.scores):
+    known = {*judged.scores, *(key for key, _ in judged.dropped)}
+    if known.isdisjoint(humans.scores):
         raise RequestError([_apart(humans, judged)])
     keys = _ordered(humans)
     order = {rater: place for place, rater in enumerate(humans.raters)}
@@ -77,6 +83,7 @@ def people_of(humans: Ratings, judged: Ratings) -> People:
         keys=tuple(keys),
         humans=scores_of(slots, [str(slot) for slot in range(max(map(len, rows)))]),
         raters=len(humans.raters),
+        missing=Counter(humans.dropped.values()),
         metrics=humans.metrics,
         slices=_slices(keys, humans, judged),
         clusters=clusters_of(keys, humans, judged),
@@ -100,6 +107,8 @@ def unrated_keys(people: People, judged: Iterable[Ratings]) -> list[Key]:
 def side_by_side(columns: Sequence[Scores]) -> Scores:
     """Return columns of scores as one array (items × columns) over their common denominator."""
     common = math.lcm(*(column.denominator for column in columns))
+    for column in columns:
+        _check_size(int(np.abs(column.numerators).max(initial=0)) * (common // column.denominator), common)
     parts = [column.numerators * (common // column.denominator) for column in columns]
     return Scores(np.concatenate(parts, axis=1), np.concatenate([each.present for each in columns], axis=1), common)
 
@@ -119,7 +128,20 @@ def _apart(humans: Ratings, judged: Ratings) -> str:
             "map them, as in +ratings.metrics.Helpfulness=helpful"
         )
     other = min(theirs, default="none at all")
-    return f"ratings.columns.item: people rated items such as {min(mine)}, judges scored {other}: no item in common"
+    return (
+        f"ratings.columns.item: people rated items such as {brief(min(mine))}, judges scored {brief(other)}: no item "
+        "in common"
+    )
+
+
+def _check_size(largest: int, common: int) -> None:
+    if largest > _LARGEST:
+        raise RequestError(
+            [
+                f"ratings and align.scores: scores as far as {largest / common:g} from 0 and in parts of 1/{common} "
+                "are too long to be compared exactly; give fewer decimals, or a smaller scale"
+            ]
+        )
 
 
 def scores_of(rows: Sequence[Mapping[str, Fraction]], columns: Sequence[str]) -> Scores:
@@ -127,6 +149,7 @@ def scores_of(rows: Sequence[Mapping[str, Fraction]], columns: Sequence[str]) ->
     found = {value for row in rows for value in row.values()}
     common = math.lcm(*(value.denominator for value in found))
     whole = {value: value.numerator * (common // value.denominator) for value in found}
+    _check_size(max(map(abs, whole.values()), default=0), common)
     places = {column: place for place, column in enumerate(columns)}
     numerators = np.zeros((len(rows), len(columns)), dtype=np.int64)
     present = np.zeros((len(rows), len(columns)), dtype=np.bool_)

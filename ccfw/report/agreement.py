@@ -1,4 +1,4 @@
-"""How figures of agreement are written: cells, tables in Markdown, CSV and LaTeX. Pure."""
+"""How figures of agreement are written: counts, cells, tables in Markdown, CSV and LaTeX. Pure."""
 
 from __future__ import annotations
 
@@ -40,29 +40,34 @@ class Table:
         return tabular(self.head, self.rows, caption=caption, label=f"tab:{self.name}", texts=self.texts)
 
 
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """Write how many: ``1 judge``, ``11 judges``, ``2 people``."""
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
 def percent(figure: Figure) -> str:
     """Write a share in per cent: ``90.1 [89.2, 91.0]``."""
-    return _shown(figure, 100.0, "{:.1f}")
+    return _shown(figure, 100.0, "{:z.1f}")
 
 
 def points(figure: Figure) -> str:
     """Write a distance in points: ``0.581 [0.566, 0.596]``."""
-    return _shown(figure, 1.0, "{:.3f}")
+    return _shown(figure, 1.0, "{:z.3f}")
 
 
 def signed(figure: Figure) -> str:
     """Write a difference in points: ``-0.126 [-0.150, -0.101]``."""
-    return _shown(figure, 1.0, "{:+.3f}")
+    return _shown(figure, 1.0, "{:+z.3f}")
 
 
 def signed_percent(figure: Figure) -> str:
     """Write a difference of shares in points of per cent: ``-3.7 pp [-4.9, -2.6]``."""
-    return _shown(figure, 100.0, "{:+.1f}", " pp")
+    return _shown(figure, 100.0, "{:+z.1f}", " pp")
 
 
 def number(value: float | None, digits: int = 3) -> str:
     """Write a figure without an interval."""
-    return NONE if value is None else f"{value:.{digits}f}"
+    return NONE if value is None else f"{value:z.{digits}f}"
 
 
 def _shown(figure: Figure, scale: float, form: str, unit: str = "") -> str:

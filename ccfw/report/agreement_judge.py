@@ -11,6 +11,7 @@ from ccfw.humans.study import People
 from ccfw.report.agreement import (
     LINE_HEAD,
     Table,
+    counted,
     line_cells,
     number,
     percent,
@@ -45,8 +46,7 @@ def page(aligned: Aligned, level: float) -> str:
     about = [
         f"# {as_markdown(aligned.label)} against people",
         "",
-        f"- ratings: {people.dialogues:,} items in {len(people.metrics)} metrics, {len(people.keys):,} in all, by "
-        f"{people.raters:,} people",
+        *(f"- {line}" for line in about_people(people)),
         f"- judge: {as_markdown(', '.join(aligned.members))}"
         + (f", the {aligned.aggregation} of their scores" if len(aligned.members) > 1 else ""),
         f"- compared: {whole.items:,} of {len(people.keys):,}",
@@ -58,6 +58,17 @@ def page(aligned: Aligned, level: float) -> str:
         "",
     ]
     return "\n".join([*about, *(table.markdown() for table in tables(aligned))])
+
+
+def about_people(people: People) -> list[str]:
+    """Return what people rated, and how many scores they lack, by the reason."""
+    items, metrics = counted(people.dialogues, "item"), counted(len(people.metrics), "metric")
+    by = counted(people.raters, "person", "people")
+    lines = [f"ratings: {items} in {metrics}, {len(people.keys):,} in all, by {by}"]
+    if people.missing:
+        reasons = ", ".join(f"{as_markdown(reason)} {count:,}" for reason, count in sorted(people.missing.items()))
+        lines.append(f"no score of people: {reasons}")
+    return lines
 
 
 def completeness(aligned: Aligned) -> list[str]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ccfw.alignment import ALL, Figure, Line
-from ccfw.panel_records import Candidate, PanelStudy
+from ccfw.alignment import ALL, Figure, Line, known
+from ccfw.panel_records import Candidate, PanelStudy, Rank
 from ccfw.published import Agreement, GroupTable, Published
 from ccfw.report.agreement import (
     LINE_HEAD,
     Table,
+    counted,
     line_cells,
     number,
     percent,
@@ -18,6 +20,7 @@ from ccfw.report.agreement import (
     signed,
     signed_percent,
 )
+from ccfw.report.agreement_judge import about_people
 from ccfw.report.writing import NONE, as_markdown, comma_separated
 
 _MARK = "(published)"
@@ -85,9 +88,9 @@ def table_11(study: PanelStudy, published: Published | None, best: int) -> Table
     data: list[tuple[object, ...]] = []
     for judge in study.judges:
         rank = study.ranks[judge.name]
-        span = str(rank.low) if rank.low == rank.high else f"{rank.low}–{rank.high}"
-        shown.append((judge.label, *_line(judge.whole), span, str(rank.group), points(rank.behind), *_counts(judge)))
-        data.append((judge.name, "judge", "own", *_numbers(judge.whole), judge.cost, rank.low, rank.high, rank.group))
+        places = (rank.low, rank.high, rank.group) if rank.rank else (None, None, None)
+        shown.append((judge.label, *_line(judge.whole), *_place(rank), points(rank.behind), *_counts(judge)))
+        data.append((judge.name, "judge", "own", *_numbers(judge.whole), judge.cost, *places))
     for panel in study.panels[:best]:
         shown.append((panel.label, *_line(panel.whole), NONE, NONE, NONE, *_counts(panel)))
         data.append((panel.name, "panel", "own", *_numbers(panel.whole), panel.cost, None, None, None))
@@ -104,7 +107,7 @@ def table_11(study: PanelStudy, published: Published | None, best: int) -> Table
         data.append((name, kind, "published", *_published_numbers(found), None, None, None, None))
     return Table(
         "table_11",
-        f"Judges, and the best of {len(study.panels)} panels, by MAE" if study.panels else "Judges, by MAE",
+        f"Judges, and the best of {counted(len(study.panels), 'panel')}, by MAE" if study.panels else "Judges, by MAE",
         ("Judge or panel", "%±1", "MAE", "Bias", "Rank", "Group", "MAE behind best", "Cost", "Items", "Missing"),
         tuple(shown),
         "Rank: places that cannot be ruled out, all of them at once. Group: every judge of a group is surely better "
@@ -114,6 +117,13 @@ def table_11(study: PanelStudy, published: Published | None, best: int) -> Table
         data_head=("name", "kind", "source", *_FIGURES, "cost_usd", "rank_low", "rank_high", "group"),
         data=tuple(data),
     )
+
+
+def _place(rank: Rank) -> tuple[str, str]:
+    """Write the ranks that cannot be ruled out, and the group."""
+    if not rank.rank:
+        return NONE, NONE
+    return str(rank.low) if rank.low == rank.high else f"{rank.low}–{rank.high}", str(rank.group)
 
 
 def _published_rows(published: Published | None) -> Iterator[tuple[str, str, str, Agreement]]:
@@ -215,7 +225,7 @@ def _selections(study: PanelStudy) -> Table:
         label, reference = _CHOICES[name]
         best = min((*candidates.get(name, (*study.judges, *study.panels)),), key=lambda each: each.mae).label
         gain = Figure(found.gain, found.gain_low, found.gain_high)
-        optimism = f"{found.optimism:+.3f}"
+        optimism = f"{found.optimism:+z.3f}"
         rows.append((label, best, f"{found.apparent:.3f}", f"{found.honest:.3f}", optimism, reference, signed(gain)))
     return Table(
         "selection",
@@ -249,7 +259,7 @@ def _front(study: PanelStudy) -> Table:
 
 
 def _values(study: PanelStudy) -> Table:
-    ordered = sorted(study.values, key=lambda each: -each.value)
+    ordered = sorted(study.values, key=lambda each: (math.isnan(each.value), -each.value))
     return Table(
         "values",
         "What each judge adds to the panel of all",
@@ -257,9 +267,9 @@ def _values(study: PanelStudy) -> Table:
         tuple(
             (
                 study.entrants[each.judge].label,
-                f"{each.everyone:.3f}",
-                f"{each.without:.3f}",
-                signed(Figure(each.value, each.low, each.high)),
+                number(known(each.everyone)),
+                number(known(each.without)),
+                signed(Figure(known(each.value), known(each.low), known(each.high))),
             )
             for each in ordered
         ),
@@ -268,6 +278,7 @@ def _values(study: PanelStudy) -> Table:
 
 
 def _cascades(study: PanelStudy) -> Table:
+    first = "best judges by MAE" if study.by_calls else "cheapest judges"
     return Table(
         "cascade",
         "Further judges only on disagreement",
@@ -276,8 +287,8 @@ def _cascades(study: PanelStudy) -> Table:
             (each.label, f"{each.asked:.2f}", NONE if each.cost is None else f"{each.cost:.6f}", *_line(each.line))
             for each in study.cascades
         ),
-        "The two cheapest judges are asked first, and one more at a time as long as their scores differ by more than "
-        "the tolerance; the answer is the mean of those asked. Asked and cost are per item.",
+        f"The two {first} are asked first, and one more at a time as long as their scores differ by more than the "
+        "tolerance; the answer is the mean of those asked. Asked and cost are per item.",
     )
 
 
@@ -302,20 +313,10 @@ def _inferred(study: PanelStudy) -> Table:
 
 def page(study: PanelStudy, made: Sequence[Table], level: float, source: str) -> str:
     """Write the whole study in Markdown."""
-    people = study.people
-    sure = (
-        f"- so many items show a difference in MAE of {study.detectable:.3f} between the first two judges in 80 % of "
-        "studies"
-        if study.detectable is not None
-        else "- one judge: nothing to tell apart"
-    )
     about = [
-        f"# {len(study.judges)} judges and {len(study.panels)} panels against people",
+        f"# {counted(len(study.judges), 'judge')} and {counted(len(study.panels), 'panel')} against people",
         "",
-        f"- ratings: {people.dialogues:,} items in {len(people.metrics)} metrics, {len(people.keys):,} in all, by "
-        f"{people.raters:,} people",
-        *(f"- {line}" for line in _missing(study)),
-        sure,
+        *(f"- {line}" for line in (*about_people(study.people), *_missing(study), *_certainty(study))),
         "",
         f"Brackets are {level:.0%} bootstrap intervals over items (dialogues with all their metrics), the same "
         "resamples for all.",
@@ -323,6 +324,25 @@ def page(study: PanelStudy, made: Sequence[Table], level: float, source: str) ->
         "",
     ]
     return "\n".join([*about, *(table.markdown() for table in made)])
+
+
+def _certainty(study: PanelStudy) -> Iterator[str]:
+    """Say what difference can be told, and why there is no choice of the best where there is none."""
+    if study.detectable is not None:
+        yield (
+            f"so many items show a difference in MAE of {study.detectable:.3f} between the first two judges in 80 % of "
+            "studies"
+        )
+    elif len(study.judges) < 2:
+        yield "one judge: nothing to tell apart"
+    else:
+        yield "the first two judges scored too few items in common to say what difference would show"
+    unchosen = [name for name, among in (("judges", study.judges), ("panels", study.panels)) if len(among) > 1]
+    if without := [name for name in unchosen if name not in study.selections]:
+        yield (
+            f"no choice of the best among {' and '.join(without)}: too few items that all of them scored, or fewer "
+            "than two with a score"
+        )
 
 
 def _missing(study: PanelStudy) -> Iterator[str]:

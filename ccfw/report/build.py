@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -35,8 +36,10 @@ from ccfw.report.writing import as_markdown
 from ccfw.score_table import COLUMNS, ScoreTable
 from ccfw.seed_id import episode_id
 from ccfw.stats.pairs import Pairs
-from ccfw.stats.resampling import Ints
+from ccfw.stats.resampling import Ints, one_thread
 
+_AT_ONCE = 2
+"""Computations that run side by side; most of each is in numpy, which lets others run."""
 _TOP = 10
 """Assistants in the table of a pull request."""
 _HEATED = ("region", "age", "gender", "domain", "tier")
@@ -96,26 +99,41 @@ class Results(NamedTuple):
 
 
 def compute(source: Source, unless_interrupted: Callable[[], None] = lambda: None) -> Results:
-    """Do the statistics; between them ``unless_interrupted`` may raise."""
+    """Do the statistics; between them ``unless_interrupted`` may raise.
+
+    Every computation has random numbers of its own, so that it does not matter which comes first.
+    """
     board, terms = source.board, source.terms
-    found = []
-    for scope in scopes(board) or (None,):
+
+    def of_groups() -> tuple[Sliced, Effects, Disparities]:
+        parts = sliced(board, terms)
         unless_interrupted()
-        found.append(standings(board, scope, terms))
-    unless_interrupted()
-    parts = sliced(board, terms) if board.any_scored else None
-    unless_interrupted()
-    pairs = compared(board, terms)
-    unless_interrupted()
-    return Results(
-        standings=tuple(found),
-        sliced=parts,
-        pairs=pairs,
-        deltas=language_deltas(board, terms) if parts else None,
-        effects=trap_effects(parts, terms) if parts else None,
-        disparities=disparities(board, parts, terms) if parts else None,
-        distribution=distribution(board),
-    )
+        return parts, trap_effects(parts, terms), disparities(board, parts, terms)
+
+    def of_scopes() -> tuple[Standings, ...]:
+        found = []
+        for scope in scopes(board) or (None,):
+            unless_interrupted()
+            found.append(standings(board, scope, terms))
+        return tuple(found)
+
+    with one_thread().limit(limits=1), ThreadPoolExecutor(_AT_ONCE) as pool:
+        groups = pool.submit(of_groups) if board.any_scored else None
+        pairs, deltas, stood = (
+            pool.submit(compared, board, terms),
+            pool.submit(language_deltas, board, terms) if board.any_scored else None,
+            pool.submit(of_scopes),
+        )
+        parts = groups.result() if groups else None
+        return Results(
+            standings=stood.result(),
+            sliced=parts[0] if parts else None,
+            pairs=pairs.result(),
+            deltas=deltas.result() if deltas else None,
+            effects=parts[1] if parts else None,
+            disparities=parts[2] if parts else None,
+            distribution=distribution(board),
+        )
 
 
 def report(source: Source, found: Results, figures: Sequence[FigureView]) -> Report:
@@ -204,7 +222,9 @@ def _forest(source: Source, found: Standings, labels: Sequence[str]) -> Figure:
     for place, label in zip(found.order, labels, strict=True):
         mean, low, high, _ = found.rows[place].intervals[H3]
         ranks = found.ranks
-        note = f"rank {ranks.low[place]}–{ranks.high[place]}" if ranks.rank[place] else "not ranked"
+        low_rank, high_rank = int(ranks.low[place]), int(ranks.high[place])
+        span = f"rank {low_rank}" if low_rank == high_rank else f"ranks {low_rank}–{high_rank}"
+        note = span if ranks.rank[place] else "not ranked"
         bars.append(Bar(label, _float(mean), _float(low), _float(high), note))
     level = f"{source.terms.level:.0%}"
     return forest(
@@ -299,7 +319,7 @@ def _disparities(
         "disparities",
         "Highest minus lowest group mean of 3H, by axis and assistant",
         f"Figure 40 of the paper, over groups of at least {FEW} seeds. An asterisk: beyond what chance gives over that "
-        "many groups. A range is never 0, so that axes with many groups are dark in any case.",
+        "many groups. A range is never 0, and the wider the more groups there are.",
         Grid([axis.title for axis in found.axes], labels, values, texts),
     )
 

@@ -11,7 +11,7 @@ def interval(point: float, low: float, high: float, *, digits: int = 2, scale: f
     """Write ``4.28 [4.28, 4.29]``; a dash where there is no figure, and the figure alone where it has no bounds."""
     if math.isnan(point):
         return NONE
-    form = f"{{:{'+' if sign else ''}.{digits}f}}"
+    form = f"{{:{'+' if sign else ''}z.{digits}f}}"
     shown = form.format(point * scale)
     if math.isnan(low) or math.isnan(high):
         return shown

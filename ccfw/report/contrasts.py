@@ -230,9 +230,9 @@ def trap_table(board: Board, found: Sliced, effects: Effects, order: Sequence[in
     return TableView(
         name="trap_effect",
         title="Effect of traps on 3H",
-        note=f"Means with {terms.level:.0%} intervals, whole seeds drawn. Δ: trap minus standard, of different seeds. p: "
-        f"adjusted over the assistants; none with fewer than {FEW} seeds of either kind. The paper finds -0.04 to -0.08 "
-        "in its 18 assistants.",
+        note=f"Means with {terms.level:.0%} intervals, whole seeds drawn. Δ: trap minus standard, of different seeds. "
+        f"p: adjusted over the assistants; none with fewer than {FEW} seeds of either kind. The paper finds -0.04 to "
+        "-0.08 in its 18 assistants.",
         head=("Assistant", "Standard", "Trap", "Δ", "p", "Contextual", "Normative"),
         rows=tuple(rows),
         data_head=("assistant", *heads, "delta", "delta_lo", "delta_hi", "p"),
@@ -277,8 +277,8 @@ def gold_table(
     return TableView(
         name="gold_against_eval",
         title="Gold mode against eval mode, on matched dialogues",
-        note=f"The dialogues that are scored in both modes, with {terms.level:.0%} intervals, paired by seed. p of Δ 3H: "
-        "adjusted over the row. Δ Clean in points of per cent.",
+        note=f"The dialogues that are scored in both modes, with {terms.level:.0%} intervals, paired by seed. p of "
+        "Δ 3H: adjusted over the row. Δ Clean in points of per cent.",
         head=(
             *("Assistant", "Language", "Eval 3H", "Gold 3H", "Δ 3H", "Eval TDQ", "Gold TDQ", "Δ TDQ", "Δ Clean"),
             *("p (3H)", "Matched"),

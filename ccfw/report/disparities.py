@@ -102,10 +102,10 @@ def disparity_table(board: Board, found: Sliced, apart: Disparities, order: Sequ
 
 _NOTE = (
     "Range: highest minus lowest mean over groups of at least {few} seeds. Its {level} interval holds whichever groups "
-    "are truly the outermost, and errs on the wide side. By chance: the range, on average, when the same seeds are dealt "
-    "out to groups of the same sizes at random (of languages: when a seed's two dialogues swap places), and the bound "
-    "that {level} of such ranges stay under. p: adjusted over all rows of the table. A range that is not beyond chance "
-    "says nothing about its groups."
+    "are truly the outermost, and errs on the wide side. By chance: the range, on average, when the same seeds are "
+    "dealt out to groups of the same sizes at random (of languages: when a seed's two dialogues swap places), and the "
+    "bound that {level} of such ranges stay under. p: adjusted over all rows of the table. A range that is not beyond "
+    "chance says nothing about its groups."
 )
 
 

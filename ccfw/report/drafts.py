@@ -113,21 +113,19 @@ def _often(tally: Tally) -> list[str]:
 
 
 def _rates(tally: Tally, checks: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Tell each check's share of replies that pass it, among those that it has seen."""
+    """Tell each check's share of replies that pass it, of those that it has seen; those without a find are counted."""
+    rows = [row for by, names in checks.items() for row in _rows(tally, by, names)]
     head = ["| Check | Reply of | Seen | Caught | Pass rate |", "| --- | --- | ---: | ---: | ---: |"]
-    return [
-        "## Pass rate by check",
-        "",
-        *head,
-        *(row for by, names in checks.items() for row in _rows(tally, by, names)),
-    ]
+    silent = sum(map(len, checks.values())) - len(rows)
+    told = [f"… {silent} {'check' if silent == 1 else 'checks'} found nothing."] if silent else []
+    return ["## Pass rate by check", "", *([*head, *rows, *([""] if told else [])] if rows else []), *told]
 
 
 def _rows(tally: Tally, by: str, names: tuple[str, ...]) -> Iterator[str]:
     for name in names:
         seen, caught = tally.looked_at(by, name), tally.caught[by, name]
-        rate = f"{1 - caught / seen:.1%}" if seen else "–"
-        yield f"| `{name}` | {by} | {seen} | {caught} | {rate} |"
+        if caught:
+            yield f"| `{name}` | {by} | {seen} | {caught} | {1 - caught / seen:.1%} |"
 
 
 def _cell(text: str) -> str:

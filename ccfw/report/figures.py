@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ccfw.report.tables import HEADINGS, Row
+from ccfw.terminal import printable
 
 _SHOWN = ("3h", "helpful", "honest", "harmless", "tdq", "naturalness", "plausibility", "typicality")
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
@@ -115,6 +116,7 @@ def _bars(axes: Any, row: Row, index: int, width: float) -> None:
 
 def as_text(text: str) -> str:
     """Write a label that matplotlib takes as text: ``$`` starts no formula, a leading ``_`` hides nothing."""
+    text = printable(text)
     return ("\u200b" + text if text.startswith("_") else text).replace("$", r"\$")
 
 
@@ -142,7 +144,7 @@ _TRIED = 40
 def use_fonts(texts: Iterable[str]) -> list[str]:
     """Have figures use a font for every script in some texts; return a line for each script that no font here has.
 
-    matplotlib's own font has Latin, Greek and Cyrillic letters and more; what it lacks is looked for among the system's.
+    matplotlib's own font has Latin, Greek and Cyrillic letters; what it lacks is looked for among the system's.
     """
     letters = {letter for text in texts for letter in text if ord(letter) > 0x7F and letter.isalpha()}
     if not letters:

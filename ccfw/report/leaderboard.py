@@ -88,16 +88,16 @@ def short(language: LanguageMode) -> str:
 def _note(found: Standings, terms: Terms) -> str:
     units = "dialogues" if found.scope is not None else "seeds (the dialogues of one seed are drawn together)"
     ranks = (
-        f"Rank, by 3H over the {found.ranked_on:,} dialogues that all ranked assistants have scored, with the ranks that "
-        f"cannot be ruled out, all at once at {terms.level:.0%}; every assistant of a group is surely better than those "
-        "of later groups."
+        f"Rank, by 3H over the {found.ranked_on:,} dialogues that all ranked assistants have scored, with the ranks "
+        f"that cannot be ruled out, all at once at {terms.level:.0%}; every assistant of a group is surely better than "
+        "those of later groups."
     )
     if not found.ranked_on:
         ranks = "No rank: no dialogue is scored for all assistants."
     few = f" Fewer than {FEW} seeds: every rank is open." if 0 < found.ranked_seeds < FEW else ""
     return (
-        f"Means, 1 to 5, higher is better, with {terms.level:.0%} percentile bootstrap intervals over {units}; clean in "
-        f"per cent. {ranks}{few} Judged: dialogues with all six scores, of those asked for."
+        f"Means, 1 to 5, higher is better, with {terms.level:.0%} percentile bootstrap intervals over {units}; clean "
+        f"in per cent. {ranks}{few} Judged: dialogues with all six scores, of those asked for."
     )
 
 
@@ -119,8 +119,9 @@ def _rank(found: Standings, place: int) -> tuple[str, str]:
     if not ranks.rank[place]:
         return NONE, NONE
     low, high = int(ranks.low[place]), int(ranks.high[place])
-    span = str(low) if low == high else f"{low}–{high}"
-    return f"{ranks.rank[place]} [{span}]", str(ranks.group[place])
+    span = f"{low}–{high}"
+    shown = f"{ranks.rank[place]}" if low == high else f"{ranks.rank[place]} [{span}]"
+    return shown, str(ranks.group[place])
 
 
 def _ranks(found: Standings, place: int) -> list[object]:

@@ -181,6 +181,12 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"parts": parts, "picture": _picture, "paragraphs": _paragraphs, "interval": _interval, "size": _size}
+    environment.filters |= {
+        "parts": parts,
+        "picture": _picture,
+        "paragraphs": _paragraphs,
+        "interval": _interval,
+        "size": _size,
+    }
     environment.globals |= {"tall": _TALL}
     return environment.get_template("page.html.j2")

@@ -63,7 +63,8 @@ class Bar(NamedTuple):
 
 def heat_map(name: str, title: str, note: str, grid: Grid, *, signed: bool = False, unit: str = "points") -> Figure:
     """Draw cells with their numbers; ``signed`` ones in two colours around 0."""
-    figure, axes = canvas(2.6 + 0.62 * len(grid.columns) + 0.07 * _longest(grid.rows), 1.4 + 0.3 * len(grid.rows))
+    width = 2.6 + 0.62 * len(grid.columns) + 0.07 * _longest(grid.rows)
+    figure, axes = canvas(max(width, 0.6 + 0.09 * len(title)), 1.5 + 0.3 * len(grid.rows))
     known = [value for row in grid.values for value in row if not math.isnan(value)]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     if signed:
@@ -104,7 +105,7 @@ def heat_map(name: str, title: str, note: str, grid: Grid, *, signed: bool = Fal
     )
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    axes.set_title(as_text(title), loc="left", fontsize=11)
+    _titled(figure, title)
     figure.colorbar(mesh, ax=axes, shrink=0.9, aspect=30, pad=0.02, label=unit)
     head = ("", *grid.columns)
     rows = tuple(
@@ -147,11 +148,13 @@ def scatter(
             linewidths=0.8,
             label="published, not run here",
         )
-    if logarithmic and points and all(point.x > 0 for point in points):
+    if logarithmic and own and 0 < 10 * min(point.x for point in own) <= max(point.x for point in own):
         axes.set_xscale("log")
+        axes.xaxis.set_minor_formatter(lambda *_: "")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.set_xlabel(x, fontsize=_SIZE)
     axes.set_ylabel(y, fontsize=_SIZE)
-    axes.set_title(as_text(title), loc="left", fontsize=11)
+    _titled(figure, title)
     axes.grid(color="#dddddd", linewidth=0.7)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
@@ -190,7 +193,7 @@ def forest(name: str, title: str, note: str, bars: Sequence[Bar], *, x: str) -> 
     axes.set_yticks(range(len(bars)), [as_text(bar.label) for bar in bars], fontsize=_SIZE)
     axes.set_ylim(len(bars) - 0.5, -0.5)
     axes.set_xlabel(x, fontsize=_SIZE)
-    axes.set_title(as_text(title), loc="left", fontsize=11)
+    _titled(figure, title)
     axes.grid(axis="x", color="#dddddd", linewidth=0.7)
     axes.set_axisbelow(True)
     axes.spines[["top", "right", "left"]].set_visible(False)
@@ -230,7 +233,7 @@ def shares(
     figure.legend(
         handles, list(parts), loc="outside lower center", ncols=len(parts), frameon=False, fontsize=_SIZE, title="score"
     )
-    figure.suptitle(as_text(title), x=0.01, ha="left", fontsize=11)
+    _titled(figure, title)
     head = ("metric", "assistant", *parts)
     rows = tuple(
         (heading, label, *("" if math.isnan(value) else f"{value:.6f}" for value in line))
@@ -256,6 +259,10 @@ def _stacked(axes: Any, values: Sequence[Sequence[float]], colours: Sequence[Any
 def _ramp(count: int) -> list[Any]:
     ramp = colour_map("cividis")
     return [ramp(0.05 + 0.9 * place / max(1, count - 1)) for place in range(count)]
+
+
+def _titled(figure: Any, title: str) -> None:
+    figure.suptitle(as_text(title), x=0.01, ha="left", fontsize=11)
 
 
 def _longest(texts: Sequence[str]) -> int:

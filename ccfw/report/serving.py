@@ -13,8 +13,10 @@ import orjson
 from aiohttp import web
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from ccfw.errors import CcfwError
 from ccfw.report.page import printables
 from ccfw.report.reader_index import SCORES, Filter, Index, Ints
+from ccfw.terminal import printable
 
 HOST = "127.0.0.1"
 _MOST = 200
@@ -173,16 +175,17 @@ def _guard(port: Callable[[], int]) -> Any:
                 response = await handler(request)
             except web.HTTPException as error:
                 response = web.Response(status=error.status, text=error.reason)
+            except (CcfwError, OSError) as error:  # what is read may be changed by others meanwhile
+                response = web.Response(status=500, text=printable(str(error)))
         response.headers.update(_HEADERS)
         return response
 
     return guard
 
 
-async def serve(desk: Desk, port: int, ready: Callable[[str], None], until: Awaitable[None]) -> None:
-    """Serve until ``until`` is over; ``ready`` is told the address. Raises ``OSError`` for a port that is taken."""
+async def serve(desk: Desk, port: int, ready: Callable[[str], None], until: Callable[[], Awaitable[object]]) -> None:
+    """Serve until ``until()`` is over; ``ready`` is told the address. Raises ``OSError`` for a port that is taken."""
     bound = port
-
     runner = web.AppRunner(desk.application(lambda: bound), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     try:
@@ -190,6 +193,6 @@ async def serve(desk: Desk, port: int, ready: Callable[[str], None], until: Awai
         await site.start()
         bound = runner.addresses[0][1]
         ready(f"http://{HOST}:{bound}/")
-        await until
+        await until()
     finally:
         await runner.cleanup()

@@ -101,15 +101,34 @@ def standings(board: Board, scope: LanguageMode | None, terms: Terms) -> Standin
     """Return where the assistants stand in one language, or in all together."""
     chosen = [place for place, language in enumerate(board.languages) if scope in (None, language)]
     units = np.tile(np.arange(len(board.seeds)), len(chosen))
-    rows = []
-    for label, values, held in zip(board.labels, board.values[:, chosen], board.held[:, chosen], strict=True):
-        flat = values.reshape(-1, len(COLUMNS))
-        scored = ~np.isnan(flat).all(axis=1)
-        judged = int((~np.isnan(flat[:, _METRICS])).all(axis=1).sum())
-        found = means(flat[scored], units[scored], terms)
-        rows.append(Standing(label, found, len(units), int(held.sum()), judged))
+    values = board.values[:, chosen].reshape(len(board.labels), len(units), len(COLUMNS))
+    judged = (~np.isnan(values[..., _METRICS])).all(axis=2).sum(axis=1)
+    held = board.held[:, chosen].sum(axis=(1, 2))
+    rows = [
+        Standing(label, found, len(units), int(had), int(scored))
+        for label, found, had, scored in zip(board.labels, _means(values, units, terms), held, judged, strict=True)
+    ]
     h3 = board.values[..., H3][:, chosen].reshape(len(board.labels), len(units)).T
     return Standings(scope, tuple(rows), *_ranked(h3, units, terms))
+
+
+def _means(values: Array, units: Ints, terms: Terms) -> list[tuple[Interval, ...]]:
+    """Return the intervals of each assistant (assistants × dialogues × columns) over the dialogues it has scores of.
+
+    Those that have the same are resampled together, which changes nothing but the time.
+    """
+    scored: NDArray[np.bool_] = np.logical_not(np.isnan(values).all(axis=2))
+    alike: dict[bytes, list[int]] = {}
+    for place, own in enumerate(scored):
+        alike.setdefault(own.tobytes(), []).append(place)
+    found: dict[int, tuple[Interval, ...]] = {}
+    for places in alike.values():
+        own = scored[places[0]]
+        columns = np.concatenate([values[place][own] for place in places], axis=1)
+        intervals = means(columns, units[own], terms)
+        for number, place in enumerate(places):
+            found[place] = intervals[number * len(COLUMNS) : (number + 1) * len(COLUMNS)]
+    return [found[place] for place in range(len(values))]
 
 
 def of_table(label: str, scores: ScoreTable, held: int, terms: Terms) -> Standing:

@@ -16,6 +16,11 @@ Breaks = Sequence[tuple[int, str]]
 _MARKS = re.compile(r"[\\`*<>|&~$#]|\](?=[(\[:])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
+_FORMULA = re.compile(r"\s*[=+\-@]")
+"""How a text begins that a spreadsheet would work out."""
+_FIGURE = re.compile(r"[+-][\d.,]+([eE][+-]?\d+)?( ?(pp|%))?( \[[+\-\d., ]+\])?")
+
+
 def as_markdown(text: str) -> str:
     """Return text that Markdown shows as it is, on one line."""
     return _MARKS.sub(lambda found: f"\\{found[0]}", " ".join(printable(text).split()))
@@ -45,7 +50,7 @@ def parted(rows: Sequence[Sequence[str]], breaks: Breaks) -> Iterator[tuple[str,
 def comma_separated(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Write rows as CSV; an empty cell is a figure that there is not."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([head, *(map(_cell, row) for row in rows)])
+    csv.writer(text, lineterminator="\n").writerows(map(_cell, row) for row in (head, *rows))
     return text.getvalue()
 
 
@@ -60,4 +65,7 @@ def sections_separated(head: Sequence[str], rows: Sequence[Sequence[str]], break
 def _cell(value: object) -> object:
     if value is None:
         return ""
+    if isinstance(value, str):
+        text = printable(value)
+        return f"'{text}" if _FORMULA.match(text) and not _FIGURE.fullmatch(text) else text
     return f"{value:.6f}" if isinstance(value, float) else value

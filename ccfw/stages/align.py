@@ -19,7 +19,7 @@ from ccfw.alignment import ALL, Association, Baseline, Group, Reliability, align
 from ccfw.report.agreement_judge import Aligned, baseline_metrics, completeness, metrics, page, rows
 from ccfw.settings import Settings
 from ccfw.stages.context import Context, StageResult
-from ccfw.stages.rated import Study, baseline_of, study_of_judge, terms_of
+from ccfw.stages.rated import Study, baseline_of, check_files, study_of_judge, terms_of
 from ccfw.store import fingerprint, write_atomically
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 NAME = "align"
-VERSION = 1
+VERSION = 2
 """Raised when the same ratings and scores give other figures."""
 
 
@@ -41,6 +41,8 @@ def run(context: Context) -> StageResult:
     output = context.output(NAME, fingerprint(content))
     whole = aligned.alignment.consensus[ALL]
     result = StageResult(NAME, output.folder, done=whole.items)
+    if not whole.items:
+        result.failed, result.reason = whole.missing, "no score of any rated item"
     for line in completeness(aligned):
         log.warning("stage=%s judge=%s: %s", NAME, settings.judge.name, line)
     with output:
@@ -50,8 +52,9 @@ def run(context: Context) -> StageResult:
     return result
 
 
-def plan(_context: Context) -> tuple[int, int]:
-    """Return the calls that the stage would make: none."""
+def plan(context: Context) -> tuple[int, int]:
+    """Return the calls that the stage would make: none. Raises ``RequestError`` for files that cannot be read."""
+    check_files(context)
     return 0, 0
 
 

@@ -61,7 +61,12 @@ class Authoring(Generic[R]):
         items: Collection[tuple[str, T]],
         write: Callable[[T, int], Awaitable[R]],
     ) -> None:
-        """Have every item written that the output lacks; ``write`` is told how often it was given up before."""
+        """Have every item written that the output lacks; ``write`` is told how often it was given up before.
+
+        Raises ``StoreError`` for a line of the output that is none of its records.
+        """
+        for _ in read_records(output.records, self.kind):
+            pass  # what is no record is said before anything is paid for
         given_up = read_records(output.folder / FAILURES, self.kind)
         attempts = next_attempts((each.seed_id, each.attempt, each.failure) for each in given_up)
 

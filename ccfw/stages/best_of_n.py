@@ -19,11 +19,11 @@ from ccfw.errors import RequestError
 from ccfw.knowledge import tables
 from ccfw.report.crisp import plain
 from ccfw.settings import Settings
-from ccfw.stages import responses, testbed
+from ccfw.stages import responses, testbed, triplets
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.crisp import folder_of
 from ccfw.stages.rated import terms_of
-from ccfw.stages.scored import Scorer, bootstrap_parts, finish, scorers, tell_missing
+from ccfw.stages.scored import Scorer, bootstrap_parts, finish, scorers, tell_missing, trained_norms
 from ccfw.store import Output, digest
 from ccfw.training.best_of_n import RANDOM, Selection, best_of_n
 from ccfw.training.candidates import Candidate, questions_of, read_candidates
@@ -33,17 +33,20 @@ from ccfw.training.texts import Text, situation_text
 log = logging.getLogger(__name__)
 NAME = "best_of_n"
 VERSION = 1
+GRADES = {"appropriate": 5.0, "generic": 3.0, "opposite": 1.0}
+"""What the three answers of a triplet count as when they are chosen from."""
 _SHOWN = 5
 
 
 def run(context: Context) -> StageResult:
     """Let every scorer choose, and write what it gets."""
     settings = context.settings
-    every = candidates(context)
-    texts = [each.text for each in every if each.score is not None]
+    every, trained = candidates(context), trained_norms(context)
+    unseen = [each for each in every if each.cluster not in trained]
+    texts = [each.text for each in unseen if each.score is not None]
     found = scorers(context, texts, NAME)
     tell_missing(NAME, found, [each.text_id for each in texts], "answers")
-    questions, counts = questions_of(every, {each.name: each.rewards for each in found})
+    questions, counts = questions_of(unseen, {each.name: each.rewards for each in found})
     most = max((len(each.scores) for each in questions), default=0)
     if most < min(settings.best_of_n.sizes):
         raise RequestError(
@@ -58,6 +61,9 @@ def run(context: Context) -> StageResult:
     result = StageResult(NAME, output.folder, done=len(questions))
     table = selection_table(selections, settings.bootstrap.level)
     notes = [] if settings.best_of_n.candidates else responses.cautions(settings)
+    if len(unseen) < len(every):
+        counts["trained_on"] = len(every) - len(unseen)
+        notes.append(f"{counts['trained_on']} answers are left out: a scorer was trained on their norm.")
     notes += [
         f"{counts['not_scored']} of {counts['answers']} answers have no score, {counts['without_reward']} no reward."
     ]
@@ -76,6 +82,12 @@ def plan(_context: Context) -> tuple[int, int]:
 def candidates(context: Context) -> list[Candidate]:
     """Return the answers to choose from; raise ``RequestError`` with what is wrong with them."""
     place = context.settings.best_of_n.candidates
+    if place == triplets.NAME:
+        return [
+            Candidate(text, situation.situation_id, situation.norm.norm_id, triplets.NAME, GRADES[role])
+            for situation, triplet in triplets.with_triplets(context)
+            for role, text in zip(triplets.ROLES, triplets.texts_of(situation, triplet), strict=True)
+        ]
     if place is not None:
         return _from_file(Path(place))
     found = testbed.situations(context, NAME)

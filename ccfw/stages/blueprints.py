@@ -29,7 +29,7 @@ from ccfw.stages.evidence import open_retriever
 from ccfw.store import Output, digest, done_ids, fingerprint
 
 NAME = "blueprints"
-VERSION = 2
+VERSION = 4
 """Raised when checks or openers change so that the same replies would give other blueprints."""
 VALIDATORS = {
     "generator": ("reply", "schema", *(each.__name__ for each in CHECKS), "niche_terms", "taboo_grounding"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from ccfw.stages.judged import paid
 from ccfw.store import Output, fingerprint, write_atomically
 
 ROOT = "crisp"
+_SHOWN = 60
+"""Options written out in one message."""
 
 
 def folder_of(context: Context, name: str, content: Mapping[str, Any]) -> Path:
@@ -177,5 +180,12 @@ def chosen(values: Sequence[str], options: Iterable[str], key: str, what: str) -
     there = sorted(set(options))
     unknown = [value for value in dict.fromkeys(values) if value not in there]
     if unknown:
-        raise RequestError(f"{key}={value}: no {what} has it; there: {', '.join(there)}" for value in unknown)
+        raise RequestError(f"{key}={value}: no {what} has it; {_listed(value, there)}" for value in unknown)
     return frozenset(values)
+
+
+def _listed(value: str, options: Sequence[str]) -> str:
+    if len(options) <= _SHOWN:
+        return f"there: {', '.join(options) or 'nothing'}"
+    near = difflib.get_close_matches(value, options, 1) or options[:1]
+    return f"nearest: {near[0]} ({len(options)} there)"

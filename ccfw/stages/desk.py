@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
+from ccfw.checks.places import on_map_or_calendar
 from ccfw.knowledge.files import read_passages
 from ccfw.knowledge.queries import queries
 from ccfw.knowledge.records import Passage
@@ -119,8 +120,14 @@ class Desk:
         return {region: self._distinct(terms) for region, terms in found.items()}
 
     def _distinct(self, terms: Iterable[str]) -> frozenset[str]:
-        """Return the terms that are no plain English: "Father", of a priest, is in many a message that has none."""
-        return frozenset(term for term in terms if set(_words(term)) - self._plain_words)
+        """Return the terms that tell of a practice, a thing or a person.
+
+        "Father", of a priest, is plain English and in many a message that has none. A town is on the map and a
+        festival on the calendar: a message across borders has to name a place, and a practice beside it is still one.
+        """
+        return frozenset(
+            term for term in terms if set(_words(term)) - self._plain_words and not on_map_or_calendar(term)
+        )
 
     @cached_property
     def _plain_words(self) -> frozenset[str]:

@@ -24,9 +24,8 @@ from ccfw.llm.client import Client, Meter
 from ccfw.llm.litellm_client import LitellmBatches
 from ccfw.llm.types import ChatRequest
 from ccfw.prompts import PromptSet
-from ccfw.records import Episode, Failure, FailureKind, Judgement, LanguageMode, Metric, Scenario
+from ccfw.records import Episode, Failure, FailureKind, Judgement, Metric, Scenario
 from ccfw.rubric import Breadth, Verdict, joint_schema, read_joint, read_verdict, reply_schema
-from ccfw.scoring import episode_scores
 from ccfw.seed_id import episode_id
 from ccfw.selection import random_order
 from ccfw.settings import ModelConfig, Settings
@@ -259,19 +258,16 @@ def _look(settings: Settings, output: Output, seen: Sequence[Episode], planned: 
     """Read the intervals of every metric, in each language apart, over the episodes judged so far."""
     import numpy as np
 
+    from ccfw.score_table import METRICS, tabulated
     from ccfw.stats.sequential import Column, stopping_point
 
-    scores = episode_scores(read_records(output.records, Judgement))
-
-    def score(episode: Episode, language: LanguageMode, metric: Metric) -> float:
-        found = scores.get(episode.episode_id) if episode.language_mode is language else None
-        value = found.metrics[metric] if found else None
-        return math.nan if value is None else value
-
+    stored = tabulated(read_records(output.records, Judgement))
+    scores = stored.rows([episode.episode_id for episode in seen]).metrics
+    held_in = np.array([episode.language_mode.value for episode in seen])
     columns = {
-        f"{language.value} {metric.value}": Column(np.array([score(e, language, metric) for e in seen]), 1.0, 5.0)
+        f"{language.value} {metric.value}": Column(np.where(held_in == language.value, column, np.nan), 1.0, 5.0)
         for language in settings.language.modes
-        for metric in Metric
+        for metric, column in zip(METRICS, scores.T, strict=True)
     }
     return stopping_point(
         columns,

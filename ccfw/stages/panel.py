@@ -27,13 +27,13 @@ from ccfw.resources import resource
 from ccfw.settings import Settings
 from ccfw.stages.align import ratings_run
 from ccfw.stages.context import Context, StageResult
-from ccfw.stages.rated import Judge, Study, baseline_of, study_of_all, terms_of
+from ccfw.stages.rated import Judge, Study, baseline_of, check_files, study_of_all, terms_of
 from ccfw.store import fingerprint, write_atomically
 
 log = logging.getLogger(__name__)
 
 NAME = "panel"
-VERSION = 1
+VERSION = 2
 """Raised when the same ratings and scores give other figures."""
 
 
@@ -44,7 +44,12 @@ def run(context: Context) -> StageResult:
     found = _studied(settings, study)
     content = _parts(settings, study)
     output = context.output(NAME, fingerprint(content))
-    result = StageResult(NAME, output.folder, done=len(found.judges) + len(found.panels))
+    empty = [each for each in found.judges if not each.whole.items]
+    result = StageResult(
+        NAME, output.folder, done=len(found.judges) - len(empty) + len(found.panels), failed=len(empty)
+    )
+    if empty:
+        result.reason = f"no score of any rated item by {', '.join(each.name for each in empty)}"
     for entrant in found.entrants:
         if entrant.missing:
             reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(entrant.missing.items()))
@@ -56,8 +61,9 @@ def run(context: Context) -> StageResult:
     return result
 
 
-def plan(_context: Context) -> tuple[int, int]:
-    """Return the calls that the stage would make: none."""
+def plan(context: Context) -> tuple[int, int]:
+    """Return the calls that the stage would make: none. Raises ``RequestError`` for files that cannot be read."""
+    check_files(context)
     return 0, 0
 
 

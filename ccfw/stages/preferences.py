@@ -228,7 +228,7 @@ def _assignment(job: Job) -> Assignment[Triplet]:
 
 def read_triplet(text: str, form: Form, given: Mapping[str, str]) -> Triplet | tuple[Issue, ...]:
     """Read a reply, and put in what was given; raise ``Refusal`` when it is no JSON object."""
-    content = read_form(text, form)
+    content = read_form(text, form, lines=True)
     return Triplet.model_validate(content | dict(given)) if isinstance(content, dict) else content
 
 

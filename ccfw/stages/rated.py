@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ccfw.alignment import Baseline, Terms, baseline
 from ccfw.datasets import GENERATED, Dataset, load
 from ccfw.errors import RequestError
+from ccfw.humans.printed import brief
 from ccfw.humans.reading import read_ratings
 from ccfw.humans.records import Key, Ratings
 from ccfw.humans.study import Column, People, column_of, people_of
@@ -95,6 +96,22 @@ def study_of_all(context: Context) -> Study:
     return _study(humans, judges, problems)
 
 
+def check_files(context: Context) -> None:
+    """Read the files of ratings and scores; what an earlier stage of the same job may yet judge is not looked for.
+
+    Raises ``RequestError`` with everything that is wrong with them.
+    """
+    settings, problems = context.settings, list[str]()
+    _humans(context, problems)
+    if settings.align.scores is not None:
+        try:
+            read_ratings(settings.align.scores, "align.scores")
+        except RequestError as error:
+            problems += error.problems
+    if problems:
+        raise RequestError(dict.fromkeys(problems))
+
+
 def baseline_of(study: Study, terms: Terms) -> Baseline:
     """Return what people make of each other's ratings, worked out once a process."""
     return _baseline(study.people, terms)
@@ -127,12 +144,13 @@ def _from_file(settings: Settings, names: Sequence[str] | None) -> list[Judge]:
     assert config is not None
     scores = read_ratings(config, "align.scores")
     labels = {name: member.label for name, member in settings.judge.members.items()}
-    wanted = names if names is not None else scores.raters
-    there = ", ".join(scores.raters)
+    judges = dict.fromkeys((*scores.raters, *(rater for _, rater in scores.dropped)))
+    wanted = names if names is not None else list(judges)
+    there = ", ".join(map(brief, judges))
     problems = [
         f"judge={settings.judge.name}: no scores of {name} in align.scores.path={config.path}; there are {there}"
         for name in wanted
-        if name not in scores.raters
+        if name not in judges
     ]
     if problems:
         raise RequestError(problems)

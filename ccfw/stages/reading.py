@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -61,6 +61,23 @@ class _Glance(Record):
     turns: tuple[_Faults, ...]
 
 
+class _Brief(NamedTuple):
+    """What is kept of a glance: a list may be of hundreds of thousands."""
+
+    ended: TerminationReason
+    turns: int
+    checks: tuple[str, ...]
+
+
+def _briefs(run: Judged, keys: Container[str]) -> dict[str, _Brief]:
+    return {
+        found.episode_id: _Brief(
+            found.termination_reason, len(found.turns), tuple(fault for turn in found.turns for fault in turn.faults)
+        )
+        for found in read_records(run.episodes.records, _Glance, keys)
+    }
+
+
 def _runs(found: Gathered | None) -> tuple[Mapping[str, Judged], Mapping[str, Judged]]:
     return (found.found, found.counterpart) if found else ({}, {})
 
@@ -70,7 +87,8 @@ class _Place(NamedTuple):
 
     shelf: int
     episode: str
-    seed: str
+    outline: Outline
+    language: LanguageMode
 
 
 @dataclass(frozen=True)
@@ -97,53 +115,50 @@ class Reading:
         return cls(context, (*compared, *other, *unjudged), labels, planned)
 
     def __len__(self) -> int:
-        return len(self._listed[0])
-
-    @property
-    def index(self) -> Index:
-        """What the list says of every conversation."""
-        return self._listed[1]
+        return len(self._places)
 
     @cached_property
-    def _listed(self) -> tuple[list[_Place], Index]:
-        wanted = frozenset(episode_id(outline.seed.seed_id, language) for outline, language in self.planned)
-        glances = [
-            {glance.episode_id: glance for glance in read_records(shelf.episodes.records, _Glance, wanted)}
-            for shelf in self.shelves
-        ]
-        scores = [_scores(run, tuple(found)) for run, found in zip(self.shelves, glances, strict=True)]
-        places, entries = [], []
-        for outline, language in self.planned:
-            key = episode_id(outline.seed.seed_id, language)
-            for number, found in enumerate(glances):
-                if key in found:
-                    places.append(_Place(number, key, outline.seed.seed_id))
-                    label, row = self.labels[number], scores[number][key]
-                    entries.append(_entry(label, outline, language, found[key], row))
-        return places, indexed(entries)
+    def _places(self) -> tuple[_Place, ...]:
+        """Where each conversation is; what stands in a line but for its id is not read yet."""
+        there = [run.held for run in self.shelves]
+        return tuple(
+            _Place(number, key, outline, language)
+            for outline, language in self.planned
+            for key in [episode_id(outline.seed.seed_id, language)]
+            for number, held in enumerate(there)
+            if key in held
+        )
+
+    @cached_property
+    def index(self) -> Index:
+        """What the list says of every conversation."""
+        wanted = self._wanted
+        briefs = [_briefs(run, keys) for run, keys in zip(self.shelves, wanted, strict=True)]
+        scores = [_scores(run, tuple(found)) for run, found in zip(self.shelves, briefs, strict=True)]
+        return indexed(
+            [
+                _entry(self.labels[place.shelf], place, briefs[place.shelf][place.episode], scores[place.shelf])
+                for place in self._places
+            ]
+        )
 
     def sample(self, most: int) -> Reading:
         """Return the conversations of as many whole scenarios as make at most so many conversations.
 
         The order of scenarios is stratified by region and tier, so that any first part of it is a fair sample.
         """
-        places, _ = self._listed
-        if len(places) <= most:
+        if len(self) <= most:
             return self
-        sizes = Counter(place.seed for place in places)
-        kept, total = set[str](), 0
-        for seed in dict.fromkeys(place.seed for place in places):
-            total += sizes[seed]
-            if total > most:
-                break
-            kept.add(seed)
+        sizes = Counter(place.outline.seed.seed_id for place in self._places)
+        totals = zip(sizes, accumulate(sizes.values()), strict=True)
+        kept = {seed for seed, total in totals if total <= most}
         fewer = [(outline, language) for outline, language in self.planned if outline.seed.seed_id in kept]
         return Reading(self.context, self.shelves, self.labels, fewer)
 
     def held(self, places: Sequence[int]) -> Iterator[Held]:
         """Yield some conversations with all that is known of them."""
         for number in places:
-            place, entry = self._listed[0][number], self.index.entry(number)
+            place, entry = self._places[number], self.index.entry(number)
             episode = self._episodes(place.shelf)[place.episode]
             scenario = self._scenario(episode)
             yield Held(entry, episode, self._judgements(place), scenario)
@@ -171,7 +186,7 @@ class Reading:
 
     def says(self, place: int, needle: str) -> bool:
         """Whether anyone in a conversation says something; ``needle`` is in lower case."""
-        shelf, key, _ = self._listed[0][place]
+        shelf, key, *_ = self._places[place]
         return any(
             needle in said.lower() for turn in self._episodes(shelf)[key].turns for said in (turn.user, turn.assistant)
         )
@@ -193,7 +208,7 @@ class Reading:
     @cached_property
     def _wanted(self) -> tuple[frozenset[str], ...]:
         found: list[set[str]] = [set() for _ in self.shelves]
-        for place in self._listed[0]:
+        for place in self._places:
             found[place.shelf].add(place.episode)
         return tuple(map(frozenset, found))
 
@@ -225,19 +240,18 @@ def _scores(run: Judged, keys: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
     return dict(zip(keys, map(tuple, table.rows(keys).columns().tolist()), strict=True))
 
 
-def _entry(label: str, outline: Outline, language: LanguageMode, glance: _Glance, row: tuple[float, ...]) -> Entry:
-    persona, *scores = outline.seed.persona, *row[:-1]
-    checks = [check for turn in glance.turns for check in turn.faults]
+def _entry(label: str, place: _Place, brief: _Brief, scores: Mapping[str, tuple[float, ...]]) -> Entry:
+    persona, (*found, clean) = place.outline.seed.persona, scores[place.episode]
     return Entry(
-        episode_id=glance.episode_id,
+        episode_id=place.episode,
         model=label,
         region=persona.region.value,
         identity=identity_label(persona.region.value, persona.identity),
-        tier=tier_label(outline.seed.challenge_config.challenge_type),
-        language=language_label(language, persona.native_language),
-        ended=glance.termination_reason.value,
-        turns=len(glance.turns),
-        scores=tuple(scores),
-        clean=row[-1],
-        faults=faults_of(checks, scores, broken=glance.termination_reason.is_infrastructure),
+        tier=tier_label(place.outline.seed.challenge_config.challenge_type),
+        language=language_label(place.language, persona.native_language),
+        ended=brief.ended.value,
+        turns=brief.turns,
+        scores=tuple(found),
+        clean=clean,
+        faults=faults_of(brief.checks, found, broken=brief.ended.is_infrastructure),
     )

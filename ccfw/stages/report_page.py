@@ -53,7 +53,7 @@ class Pages:
         """Write the tables, the figures, the summary and the page, and return their paths."""
         figures = tuple(build.drawings(self.source, self.results))
         report = build.report(self.source, self.results, [figure.view for figure in figures])
-        written = [*_tables(folder / "tables", self.tables), *_figures(folder / "figures", figures)]
+        written = files(folder, self.tables, figures)
         write_atomically(folder / "summary.md", build.pull_request(self.source, self.results, self.NAME))
         return [*written, folder / "summary.md", *_page(context, folder / self.NAME, report, found)]
 
@@ -63,6 +63,11 @@ def _page(context: Context, path: Path, report: Report, found: Gathered) -> list
     most = context.settings.report.episodes
     page.write(path, report, Reading.of(context, found).embedded(most))
     return [path]
+
+
+def files(folder: Path, tables: Sequence[TableView], figures: Sequence[Figure]) -> list[Path]:
+    """Write every table and figure in all its forms, and return their paths."""
+    return [*_tables(folder / "tables", tables), *_figures(folder / "figures", figures)]
 
 
 def _tables(folder: Path, tables: Sequence[TableView]) -> list[Path]:

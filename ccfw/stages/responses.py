@@ -2,8 +2,8 @@
 
 Reads   situations: ``dataset=normcompass_starter``, or ``dataset=normcompass`` as stage *refine* left it.
 Writes  ``crisp/responses/<fingerprint>/records.jsonl`` for each policy, its answers; below it for each judge
-        ``scores/<fingerprint>/records.jsonl``; for the request as a whole ``table.md``, ``policies.csv`` and
-        ``scores.csv``, which ``stage=align`` takes as ``align.scores``.
+        ``scores/<fingerprint>/records.jsonl``; for the request as a whole ``table.md``, ``policies.csv``,
+        ``scores.csv``, and ``outcome.csv`` and ``norm_match.csv``, which ``stage=align`` takes as ``align.scores``.
 Method  ``k`` answers with a paragraph of reasoning at temperature; the answer alone is judged for its outcome, 1 to 5,
         the reasoning for the norm, 0 to 2. What cannot be read is a typed failure, never a number.
 """
@@ -12,16 +12,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ccfw.crisp.judging import Scored, read_response, read_score, response_form, score_form
 from ccfw.crisp.records import Loss, Reason, ResponseRecord, ResponseScore, Scale, Situation
 from ccfw.crisp.tally import Tally
-from ccfw.crisp.views import fields_of, norm_match_view, outcome_view, policy_view
-from ccfw.llm.asking import ask, build_request
-from ccfw.records import Failure, FailureKind, LanguageMode
+from ccfw.records import FailureKind, LanguageMode
 from ccfw.report.crisp import SMALL_JUDGE, PolicyRow, plain, policies_table
 from ccfw.report.writing import comma_separated
 from ccfw.scoring import combined
@@ -29,17 +25,16 @@ from ccfw.settings import ModelConfig, Settings
 from ccfw.stages import testbed
 from ccfw.stages.batch import FAILURES, run_batch, workers
 from ccfw.stages.context import Context, StageResult
-from ccfw.stages.crisp import Due, Speaker, all_calls, conclude, failure_of, folder_of, track
-from ccfw.stages.drafting import role
+from ccfw.stages.crisp import Due, Speaker, all_calls, conclude, folder_of, track
 from ccfw.stages.evaluate import tell_unscored
+from ccfw.stages.respondents import Asked, Respondent
+from ccfw.stages.respondents import Bench as Bench
 from ccfw.store import Output, done_ids, fingerprint, read_records, write_atomically
 
 log = logging.getLogger(__name__)
 NAME = "responses"
 PARSER = 1
 """Raised when the reading of replies changes: they are then read anew from the ledger, without a call."""
-_NUMBER = 1_000_000
-"""Keeps the answers of one policy to one question apart in the ledger."""
 
 
 def parts(context: Context, policy: ModelConfig) -> dict[str, Any]:
@@ -82,13 +77,6 @@ def run(context: Context) -> StageResult:
             if total.interrupted:
                 return total
     return _reported(context, total, found)
-
-
-class Asked(NamedTuple):
-    """An answer to be had."""
-
-    situation: Situation
-    number: int
 
 
 def _ids(found: Sequence[Situation], policy: str, k: int) -> Iterator[tuple[str, Asked]]:
@@ -171,83 +159,6 @@ def _broken(record: ResponseRecord | ResponseScore) -> str | None:
     return failure.detail if failure and failure.kind is FailureKind.INFRASTRUCTURE else None
 
 
-@dataclass(frozen=True)
-class Respondent:
-    """A policy under test."""
-
-    settings: Settings
-    name: str
-    speaker: Speaker
-
-    async def respond(self, asked: Asked) -> ResponseRecord:
-        """Have one question answered once."""
-        terms, model = self.settings.crisp.responses, self.speaker.model
-        request = build_request(
-            model,
-            self.speaker.prompts.render("crisp_response", fields_of(policy_view(asked.situation))),
-            role=role("policy", NAME),
-            temperature=terms.temperature,
-            seed=self.settings.seed + asked.number - 1,
-            schema_name="crisp_response",
-            schema=response_form(model.size == "small"),
-            replicate=(asked.number - 1) * _NUMBER,
-        )
-        reply = await ask(self.speaker.client, request, read_response, terms.tries)
-        return ResponseRecord(
-            response_id=f"{asked.situation.situation_id}::{self.name}::{asked.number}",
-            situation_id=asked.situation.situation_id,
-            norm_id=asked.situation.norm.norm_id,
-            culture=asked.situation.norm.culture,
-            policy=self.name,
-            number=asked.number,
-            answer=reply.value.answer if reply.value else "",
-            reasoning=reply.value.reasoning if reply.value else "",
-            failure=None if reply.value else failure_of(reply),
-        )
-
-
-@dataclass(frozen=True)
-class Bench:
-    """One judge."""
-
-    settings: Settings
-    speaker: Speaker
-
-    async def judge(self, item: tuple[Situation, ResponseRecord, Scale]) -> ResponseScore:
-        """Score one response on one scale."""
-        situation, response, scale = item
-        view = (outcome_view if scale is Scale.OUTCOME else norm_match_view)(situation, response)
-        model, prompt = self.speaker.model, f"crisp_{scale.value}"
-        request = build_request(
-            model,
-            self.speaker.prompts.render(prompt, fields_of(view)),
-            role=role("judge", NAME),
-            temperature=self.settings.judging.temperature,
-            seed=self.settings.seed,
-            schema_name=prompt,
-            schema=score_form(scale, model.size == "small"),
-        )
-
-        def read(text: str) -> Scored | Failure:
-            return read_score(text, scale)
-
-        reply = await ask(self.speaker.client, request, read, self.settings.judging.tries)
-        found = reply.value or Scored(-1, "", "")
-        return ResponseScore(
-            score_id=f"{response.response_id}::{scale.value}",
-            response_id=response.response_id,
-            situation_id=response.situation_id,
-            norm_id=response.norm_id,
-            policy=response.policy,
-            judge=model.name,
-            scale=scale,
-            score=found.score if reply.value else None,
-            failure=None if reply.value else failure_of(reply),
-            evidence=found.evidence,
-            reason=found.reason,
-        )
-
-
 def answers_of(
     context: Context, name: str, policy: ModelConfig, found: Sequence[Situation]
 ) -> dict[str, ResponseRecord]:
@@ -314,7 +225,8 @@ def _reported(context: Context, total: StageResult, found: Sequence[Situation]) 
         tally.add(_losses(each))
     with output:
         report = StageResult(NAME, output.folder)
-        write_atomically(output.folder / "scores.csv", scores_csv(every, found, settings.judge.name))
+        for name, scales in {"scores": tuple(Scale), **{scale.value: (scale,) for scale in Scale}}.items():
+            write_atomically(output.folder / f"{name}.csv", scores_csv(every, found, settings.judge.name, scales))
         write_atomically(output.folder / "table.md", table.markdown())
         paid_for = list(_outputs(context))
         conclude(context, output, report, content, tally, "Responses", [table], notes=notes, parts=paid_for)
@@ -406,14 +318,14 @@ def clustered_means(values: Sequence[Sequence[float | None]], norms: Sequence[st
     return [Interval(*each) for each in zip(*ends, there.sum(axis=0).tolist(), strict=True)]
 
 
-def scores_csv(every: Sequence[Collected], found: Sequence[Situation], judge: str) -> str:
-    """Return every score as ``stage=align`` reads judges' scores, long; the cluster is the norm."""
+def scores_csv(every: Sequence[Collected], found: Sequence[Situation], judge: str, scales: Sequence[Scale]) -> str:
+    """Return scores as ``stage=align`` reads judges' scores, long; the cluster is the norm."""
     regions = {each.situation_id: each.norm.region for each in found}
     rows = [
         (key, judge, scale.value, score, regions[answer.situation_id] or "other", _LANGUAGE, answer.norm_id)
         for each in every
         for key, answer in each.answers.items()
-        for scale in Scale
+        for scale in scales
         if (score := each.scores.get((key, scale))) is not None
     ]
     shown = [(key, name, scale, f"{score:g}", *rest) for key, name, scale, score, *rest in rows]

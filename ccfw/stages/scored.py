@@ -26,14 +26,15 @@ REWARDS = "rewards"
 VERSION = 1
 _FILES = {".csv", ".tsv", ".jsonl", ".json", ".yaml"}
 _SHOWN = 5
+TRAINED = "trained"
+"""Stands for the reward model that stage *reward* trained under the same settings."""
 
 
 class Scorer(NamedTuple):
-    """A scorer's rewards of the texts asked for, and the norms that it was trained on."""
+    """A scorer's rewards of the texts asked for."""
 
     name: str
     rewards: Mapping[str, float]
-    norms: frozenset[str]
     digest: str
     cut: int
     """Texts of which the question's beginning did not fit."""
@@ -41,7 +42,7 @@ class Scorer(NamedTuple):
 
 def scorers(context: Context, texts: Sequence[Text], stage: str) -> list[Scorer]:
     """Return every scorer of the job with its rewards of texts; raise ``RequestError`` with all that is wrong."""
-    places = context.settings.rewards.scorers
+    places = {name: _place(context, place) for name, place in context.settings.rewards.scorers.items()}
     if not places:
         raise RequestError(
             [f"stage={stage}: whose rewards? +rewards.scorers.<name>=<file of rewards, or a model's folder or name>"]
@@ -56,7 +57,23 @@ def scorers(context: Context, texts: Sequence[Text], stage: str) -> list[Scorer]
             problems.append(f"rewards.scorers.{name}={place}: no such file or folder")
     if problems:
         raise RequestError(problems)
-    return [files.get(name) or _from_model(context, name, place, texts) for name, place in places.items()]
+    return [files.get(name) or from_model(context, name, place, texts) for name, place in places.items()]
+
+
+def trained_norms(context: Context) -> frozenset[str]:
+    """Return the norms that any scorer of the job was trained on: none of them can be compared on those."""
+    from ccfw.training import scoring
+
+    places = [_place(context, place) for place in context.settings.rewards.scorers.values()]
+    return frozenset[str]().union(*map(scoring.trained_norms, places))
+
+
+def _place(context: Context, place: str) -> str:
+    if place != TRAINED:
+        return place
+    from ccfw.stages import reward
+
+    return str(reward.folder(context) / reward.MODEL)
 
 
 def _from_file(name: str, path: Path, problems: list[str]) -> Scorer:
@@ -65,15 +82,15 @@ def _from_file(name: str, path: Path, problems: list[str]) -> Scorer:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         problems.append(f"{key}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}")
-        return Scorer(name, {}, frozenset(), "", 0)
+        return Scorer(name, {}, "", 0)
     read = read_rewards(tables.read(text))
     problems += [f"{key}: {fault}" for fault in read.faults[:_SHOWN]]
     if len(read.faults) > _SHOWN:
         problems.append(f"{key}: and {len(read.faults) - _SHOWN} faults more")
-    return Scorer(name, read.rewards, frozenset(), digest([text]), 0)
+    return Scorer(name, read.rewards, digest([text]), 0)
 
 
-def _from_model(context: Context, name: str, place: str, texts: Sequence[Text]) -> Scorer:
+def from_model(context: Context, name: str, place: str, texts: Sequence[Text]) -> Scorer:
     """Have a reward model read the texts that it has not read yet."""
     from ccfw.training import scoring
 
@@ -99,7 +116,7 @@ def _from_model(context: Context, name: str, place: str, texts: Sequence[Text]) 
     cut = sum(each.cut > 0 for each in stored.values())
     if cut:
         log.warning("rewards.scorers.%s: the beginning of the question did not fit in %d texts", name, cut)
-    return Scorer(name, found, scoring.trained_norms(place), fingerprint(content), cut)
+    return Scorer(name, found, fingerprint(content), cut)
 
 
 def _key(text: Text) -> str:

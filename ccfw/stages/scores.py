@@ -28,17 +28,17 @@ def stored_scores(output: Output) -> ScoreTable:
     records = output.records
     if not records.exists() or records.stat().st_size < _LARGE:
         return tabulated(read_records(records, Judgement))
-    kept = _place(records)
+    kept = kept_at(records)
     try:
         return _read(kept)
     except StoreError:
         table = tabulated(read_records(records, Judgement))
-        if kept == _place(records):  # else somebody went on writing
-            _keep(kept, table)
+        if kept == kept_at(records):  # else somebody went on writing
+            keep(kept, table)
         return table
 
 
-def _place(records: Path) -> Path:
+def kept_at(records: Path) -> Path:
     """Return where the scores of these very judgements are kept."""
     state = records.stat()
     key = fingerprint({"version": VERSION, "size": state.st_size, "changed": state.st_mtime_ns})
@@ -53,7 +53,8 @@ def _read(path: Path) -> ScoreTable:
     return ScoreTable(tuple(found["episode_id"]), scores[:, :-1], scores[:, -1])
 
 
-def _keep(path: Path, table: ScoreTable) -> None:
+def keep(path: Path, table: ScoreTable) -> None:
+    """Write scores where they are looked for, in place of those of other judgements."""
     columns = {"episode_id": list(table.episodes)}
     arrays = dict(zip(_NAMES, (*table.metrics.T, table.clean), strict=True))
     try:

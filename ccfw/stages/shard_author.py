@@ -29,7 +29,7 @@ class ShardAuthor:
     async def write(self, seed_id: str, attempt: int) -> ShardRecord:
         """Bring one seed's blueprint to its shards; what no try could mend is a typed failure with its history."""
         blueprint, course = self.blueprints[seed_id].blueprint, Course[Script](attempt)
-        assert blueprint is not None  # what failed stands in another file
+        assert blueprint is not None  # the stage has looked at each
         failure = await self.drafting.draft(course, self._assignment(blueprint))
         return _record(blueprint, course, failure)
 

@@ -10,27 +10,30 @@ Method  the generator's reply is checked, then audited, and asked for again with
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from ccfw.audits import AUDIT_CHECKS
 from ccfw.blueprint_records import BlueprintRecord
 from ccfw.checks.shards import CHECKS
-from ccfw.errors import RequestError
+from ccfw.errors import RequestError, StoreError
 from ccfw.read_universe import read_universe
 from ccfw.report.shards import WORDS
 from ccfw.resources import resource
+from ccfw.selection import Outline
 from ccfw.shard_records import ShardRecord
 from ccfw.stages import blueprints
 from ccfw.stages.authoring import RECORDS, Authoring, folder_of
+from ccfw.stages.batch import FAILURES
 from ccfw.stages.chosen_seeds import chosen_seeds
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.shard_author import ShardAuthor
-from ccfw.store import Output, StoredRecords, done_ids, fingerprint
+from ccfw.store import Output, StoredRecords, done_ids, fingerprint, read_records, write_atomically
 
 log = logging.getLogger(__name__)
 NAME = "shards"
-VERSION = 1
+VERSION = 3
 """Raised when checks change so that the same replies would give other shards."""
 VALIDATORS = {
     "generator": ("reply", "schema", *(each.__name__ for each in CHECKS)),
@@ -63,6 +66,7 @@ def run(context: Context) -> StageResult:
     output = Output(folder_of(context, NAME, content), context.stop)
     result = StageResult(NAME, output.folder)
     with output:
+        _drop(output.records, _stale(context, chosen))
         wanted = set(chosen) - done_ids(output.records)
         author = ShardAuthor(
             _AUTHORING.drafting(context, result, context.settings.shards),
@@ -86,15 +90,51 @@ def plan(context: Context) -> tuple[int, int]:
 
 def calls(context: Context) -> dict[str, tuple[int, int]]:
     """Return the least and the most calls of each role; blueprints that the same job writes before count as written."""
-    settings, job = context.settings.shards, context.settings.stage.runs
-    wanted = _chosen(context) if blueprints.NAME in job else _with_blueprint(context)
-    todo = len(set(wanted) - done_ids(records(context)))
+    settings = context.settings.shards
+    wanted = _wanted(context)
+    todo = len(set(wanted) - done_ids(records(context))) + len(_stale(context, wanted))
     written = todo * settings.tries
     return {"generator": (todo, written), "auditor": (todo, written * settings.review_tries)}
 
 
+def expected(context: Context) -> tuple[Outline, ...]:
+    """Return the seeds that have shards once the stage has run, blueprints counted as ``calls`` does."""
+    wanted = set(_wanted(context))
+    return tuple(each for each in chosen_seeds(context, NAME) if each.seed.seed_id in wanted)
+
+
+def _wanted(context: Context) -> list[str]:
+    return _chosen(context) if blueprints.NAME in context.settings.stage.runs else _with_blueprint(context)
+
+
 def _chosen(context: Context) -> list[str]:
     return [outline.seed.seed_id for outline in chosen_seeds(context, NAME)]
+
+
+def _stale(context: Context, chosen: Collection[str]) -> set[str]:
+    """Return those of some seeds whose scenario was made of another blueprint than the one that is there now.
+
+    Raises ``StoreError`` for a blueprint's record that holds none.
+    """
+    path = blueprints.records(context)
+    made = StoredRecords(records(context), ShardRecord, set(chosen))
+    found = set()
+    for record in read_records(path, BlueprintRecord, set(chosen)):
+        if record.blueprint is None:
+            raise StoreError(f"{path}: {record.seed_id}: a failure, which belongs into {FAILURES}; take the line out")
+        if record.seed_id in made:
+            scenario = made[record.seed_id].scenario
+            if scenario is None or scenario.blueprint != record.blueprint:
+                found.add(record.seed_id)
+    return found
+
+
+def _drop(path: Path, stale: Collection[str]) -> None:
+    """Take scenarios out of the records whose blueprint has changed, so that they are asked for anew."""
+    if stale:
+        log.warning("stage=%s: scenarios whose blueprint has changed since, asked for anew: %d", NAME, len(stale))
+        kept = (each for each in read_records(path, ShardRecord) if each.seed_id not in stale)
+        write_atomically(path, "".join(f"{each.model_dump_json()}\n" for each in kept))
 
 
 def _with_blueprint(context: Context) -> list[str]:
@@ -106,7 +146,10 @@ def _with_blueprint(context: Context) -> list[str]:
     have = done_ids(blueprints.records(context))
     found = [seed_id for seed_id in chosen if seed_id in have]
     if not found:
-        raise RequestError([f"stage={NAME}: no blueprints under these settings; make them first: stage=blueprints"])
+        missing = f"stage={NAME}: no blueprints under these settings; make them first: stage=blueprints"
+        if context.settings.dry_run:
+            missing += f"; both at once: 'stage.runs=[{blueprints.NAME},{NAME}]' dry_run=true"
+        raise RequestError([missing])
     if len(found) < len(chosen):
         log.warning("stage=%s: %d of %d seeds have no blueprint", NAME, len(chosen) - len(found), len(chosen))
     return found

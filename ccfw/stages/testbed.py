@@ -29,12 +29,23 @@ def situations(context: Context, stage: str) -> tuple[Situation, ...]:
     return ordered[: settings.limit]
 
 
+def check(settings: Settings, stage: str) -> None:
+    """Raise ``RequestError`` when the dataset holds dialogues, for a stage that reads situations, or no such split."""
+    name, problems = settings.dataset.name, []
+    if name not in SITUATIONS:
+        options = " or ".join(f"dataset={each}" for each in SITUATIONS)
+        problems.append(f"dataset={name}: holds no situations; stage={stage} reads {options}")
+    problems += [
+        f"split={each}: no such split; options: {', '.join(SPLITS)}" for each in settings.split if each not in SPLITS
+    ]
+    if problems:
+        raise RequestError(problems)
+
+
 def everything(context: Context, stage: str) -> tuple[Situation, ...]:
     """Return every situation of the dataset, for a stage; raise ``RequestError`` when it is none, or not there."""
     dataset = context.settings.dataset
-    if dataset.name not in SITUATIONS:
-        options = " or ".join(f"dataset={name}" for name in SITUATIONS)
-        raise RequestError([f"dataset={dataset.name}: holds no situations; stage={stage} reads {options}"])
+    check(context.settings, stage)
     if dataset.path is not None:
         return read_situation_file(Path(dataset.path), "dataset.path")
     if dataset.name != NORMCOMPASS:

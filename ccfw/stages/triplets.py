@@ -23,7 +23,7 @@ from ccfw.stages import preferences, testbed
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.crisp import folder_of
 from ccfw.stages.rated import terms_of
-from ccfw.stages.scored import Scorer, bootstrap_parts, finish, scorers, tell_missing
+from ccfw.stages.scored import Scorer, bootstrap_parts, finish, scorers, tell_missing, trained_norms
 from ccfw.store import Output, digest, read_records
 from ccfw.training.ranking import CHANCE, RankingLine, TripletRewards, ranking
 from ccfw.training.tables import ranking_table
@@ -38,11 +38,12 @@ ROLES = tuple(Triplet.model_fields)
 def run(context: Context) -> StageResult:
     """Rank every triplet by every scorer, and write the table."""
     settings = context.settings
-    pairs = with_triplets(context)
+    pairs, counts = _unseen(context)
     texts = [each for situation, triplet in pairs for each in texts_of(situation, triplet)]
     every = scorers(context, texts, NAME)
     tell_missing(NAME, every, [each.text_id for each in texts], "answers")
-    kept, counts = _kept([situation for situation, _ in pairs], every)
+    kept = _kept([situation for situation, _ in pairs], every)
+    counts |= {"without_reward": len(pairs) - len(kept), "ranked": len(kept)}
     if not kept:
         raise RequestError(
             [f"stage={NAME}: no triplet is left that every scorer has rewards of and was not trained on"]
@@ -83,22 +84,20 @@ def texts_of(situation: Situation, triplet: Triplet) -> list[Text]:
     return [Text(f"{situation.situation_id}::{role}", prompt, getattr(triplet, role)) for role in ROLES]
 
 
-def _kept(found: Sequence[Situation], every: Sequence[Scorer]) -> tuple[list[Situation], dict[str, int]]:
-    """Return the situations that all scorers may be compared on, and how many are left out, by reason."""
-    trained = frozenset[str]().union(*(each.norms for each in every))
-    unseen = [each for each in found if each.norm.norm_id not in trained]
-    complete = [
+def _unseen(context: Context) -> tuple[list[tuple[Situation, Triplet]], dict[str, int]]:
+    """Return the situations of norms that no scorer was trained on, and how many there are besides."""
+    found, trained = with_triplets(context), trained_norms(context)
+    unseen = [each for each in found if each[0].norm.norm_id not in trained]
+    return unseen, {"triplets": len(found), "trained_on": len(found) - len(unseen)}
+
+
+def _kept(found: Sequence[Situation], every: Sequence[Scorer]) -> list[Situation]:
+    """Return the situations that every scorer has rewards of."""
+    return [
         each
-        for each in unseen
+        for each in found
         if all(f"{each.situation_id}::{role}" in scorer.rewards for scorer in every for role in ROLES)
     ]
-    counts = {
-        "triplets": len(found),
-        "trained_on": len(found) - len(unseen),
-        "without_reward": len(unseen) - len(complete),
-        "ranked": len(complete),
-    }
-    return complete, counts
 
 
 def _rewards(found: Sequence[Situation], scorer: Scorer) -> list[TripletRewards]:

@@ -2,13 +2,14 @@
 
 Reads   what *report* compares: the episodes of every assistant that the job's judge judged, in both languages and both
         modes. Where the job's own are not judged yet, they are shown without scores.
-Writes  nothing.
+Writes  nothing but scores that are read for the first time, which are kept beside the judgements as by *report*.
 Method  a small server on this machine; the page asks it for a part of the list, and for the conversation that is
         opened. Ctrl-C ends it.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ccfw.errors import RequestError
@@ -42,7 +43,8 @@ def _reading(context: Context) -> Reading:
     root = Path(settings.workspace) / settings.dataset.name
     found = gathered(context, list(folders(root)))
     own = Judged(settings.model.name, settings.model.label, episodes_output(context), (), settings.judge.aggregation)
-    reading = Reading.of(context, found, () if found and found.own else (own,))
+    shown = [run.episodes.folder for run in (*found.found.values(), *found.counterpart.values())] if found else []
+    reading = Reading.of(context, found, () if own.episodes.folder in shown else (own,))
     if not len(reading):
         raise RequestError(
             [
@@ -62,11 +64,10 @@ def _serve(context: Context, reading: Reading) -> None:
     desk = Desk(reading, render(_front(context, reading), Served(reading.index)))
     try:
         with ended.on_signals():
-            context.runner.run(serve(desk, port, _tell, ended.asked()))
+            context.runner.run(serve(desk, port, _tell, ended.asked))
     except OSError as error:
-        raise RequestError(
-            [f"view.port={port}: {error.strerror or error}; view.port=0 takes any that is free"]
-        ) from None
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise RequestError([f"view.port={port}: {reason}; view.port=0 takes any that is free"]) from None
 
 
 def _tell(address: str) -> None:

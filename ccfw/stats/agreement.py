@@ -18,6 +18,7 @@ from ccfw.stats.resampling import Array, Ints
 
 Flags = NDArray[np.bool_]
 
+_INT64 = 2**63 - 1
 _PRINTED = 1e-4
 """How far off a printed multiple may be."""
 
@@ -69,7 +70,8 @@ def exact_scores(values: Array, denominator: int = 1) -> Scores:
 def as_scores(target: Target) -> Scores:
     """Return a target as scores, over the common multiple of its counts."""
     common = math.lcm(*np.unique(target.counts[target.counts > 0]).tolist())
-    numerators = target.sums * (common // np.maximum(target.counts, 1))
+    sums = _wide_enough(target.sums, common)
+    numerators = sums * (common // np.maximum(target.counts, 1))
     return Scores(np.where(target.counts > 0, numerators, 0), target.counts > 0, common)
 
 
@@ -86,10 +88,28 @@ def leave_one_out(humans: Scores) -> Target:
 
 
 def differences(scores: Scores, target: Target) -> Differences:
-    """Hold every column of scores against the target."""
+    """Hold every column of scores against the target, over the least common multiple of their denominators.
+
+    Beyond 64 bits the whole numbers are Python's own (arrays of ``object``), so that nothing wraps around.
+    """
     present = scores.present & (target.counts > 0)
-    numerators = scores.numerators * target.counts - target.sums * scores.denominator
-    return Differences(np.where(present, numerators, 0), np.maximum(target.counts, 1) * scores.denominator, present)
+    counts = np.where(target.counts > 0, target.counts, scores.denominator)
+    shared = np.gcd(counts, scores.denominator)
+    by_score, by_target = counts // shared, scores.denominator // shared
+    ours = _wide_enough(scores.numerators, 2 * _largest(by_score))
+    theirs = _wide_enough(target.sums, 2 * _largest(by_target))
+    numerators = ours * by_score - theirs * by_target
+    denominators = _wide_enough(by_score, scores.denominator) * scores.denominator
+    return Differences(np.where(present, numerators, 0), denominators, present)
+
+
+def _largest(values: Ints) -> int:
+    return max(int(values.max(initial=0)), -int(values.min(initial=0)))
+
+
+def _wide_enough(values: Ints, factor: int) -> Ints:
+    """Return whole numbers that may be multiplied by up to ``factor``."""
+    return values if _largest(values) * factor <= _INT64 else values.astype(object)
 
 
 def rater_pairs(humans: Scores) -> Differences:

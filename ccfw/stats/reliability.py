@@ -42,7 +42,7 @@ class Association(NamedTuple):
 
 def categories(*scores: Scores) -> Array:
     """Return every score that occurs, ascending."""
-    return np.unique(np.concatenate([(each.numerators / each.denominator)[each.present] for each in scores]))
+    return np.unique(np.concatenate([_values(each)[each.present] for each in scores]))
 
 
 def table_features(first: Scores, second: Scores, levels: Array) -> Ints:
@@ -59,9 +59,14 @@ def table_features(first: Scores, second: Scores, levels: Array) -> Ints:
     return table
 
 
+def _values(scores: Scores) -> Array:
+    found: Array = (scores.numerators / scores.denominator).astype(np.float64)
+    return found
+
+
 def _codes(scores: Scores, levels: Array) -> Ints:
     """Return the place of each score among the levels; 0 where absent."""
-    values = scores.numerators / scores.denominator
+    values = _values(scores)
     codes = np.minimum(np.searchsorted(levels, values), max(len(levels) - 1, 0))
     if len(levels) and (levels[codes] != values)[scores.present].any():
         raise ValueError("a score that is none of the levels")
@@ -69,12 +74,18 @@ def _codes(scores: Scores, levels: Array) -> Ints:
 
 
 def weighted_kappa(tables: Array, levels: Array) -> Array:
-    """Return Cohen's kappa with quadratic weights of score distance (Cohen 1968) from tables (… × levels²)."""
+    """Return Cohen's kappa with quadratic weights of score distance (Cohen 1968) from tables (… × levels²).
+
+    ``nan`` where either side gave one score throughout: such a table says nothing of agreement beyond chance.
+    """
     square = _square(tables)
+    varied = np.logical_and(*((square.sum(axis=axis) > 0).sum(axis=-1) > 1 for axis in (-1, -2)))
     distance = (levels[:, None] - levels) ** 2
     total = square.sum(axis=(-2, -1))
     by_chance = np.einsum("...i,...j,ij->...", square.sum(axis=-1), square.sum(axis=-2), distance)
-    return 1.0 - _divided((square * distance).sum(axis=(-2, -1)) * total, by_chance)
+    disagreement = _divided((square * distance).sum(axis=(-2, -1)) * total, by_chance)
+    found: Array = np.where(varied, 1.0 - disagreement, np.nan)
+    return found
 
 
 def spearman(tables: Array) -> Array:
@@ -143,15 +154,22 @@ def _distance(margins: Array, levels: Array, level: Level) -> Array:
     return found
 
 
+def pairable(raters: Scores) -> int:
+    """Return how many items have two ratings or more, which are what alpha is made of."""
+    return int((raters.present.sum(axis=1) > 1).sum())
+
+
 def krippendorff_alpha(raters: Scores, level: Level) -> float:
-    """Return Krippendorff's alpha of ratings (items × raters)."""
+    """Return Krippendorff's alpha of ratings (items × raters); ``nan`` with fewer than two items that two rated."""
+    if pairable(raters) < 2:
+        return float("nan")
     levels = categories(raters)
     return float(alpha(alpha_features(raters, levels).sum(axis=0), levels, level))
 
 
 def icc_features(raters: Scores) -> Array:
     """Return each item's part of the one-way analysis of variance (items × 6); an item without a rating is zeros."""
-    values, n = raters.numerators / raters.denominator, raters.present.sum(axis=1)
+    values, n = _values(raters), raters.present.sum(axis=1)
     sums = values.sum(axis=1)
     return np.column_stack([n > 0, n, n**2, sums, (values**2).sum(axis=1), sums**2 / np.maximum(n, 1)]).astype(float)
 

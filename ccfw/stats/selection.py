@@ -70,7 +70,7 @@ class JudgeValue(NamedTuple):
 
 def absolute_losses(found: Differences) -> Losses:
     """Return |score − target| as the loss."""
-    return Losses(np.abs(found.numerators) / found.denominators, found.present)
+    return Losses((np.abs(found.numerators) / found.denominators).astype(np.float64), found.present)
 
 
 def outside_one_losses(found: Differences) -> Losses:
@@ -141,7 +141,10 @@ def leave_one_judge_out(
     clusters: NDArray[np.int64] | None = None,
     method: Method = "percentile",
 ) -> list[JudgeValue]:
-    """Return what each of two or more judges adds to the panel of all under ``rule``, in the order of the columns."""
+    """Return what each of two or more judges adds to the panel of all under ``rule``, in the order of the columns.
+
+    Figures are ``nan`` where no item has a score both with and without the judge.
+    """
     judges = np.arange(scores.present.shape[1])
     others = np.array([np.delete(judges, judge) for judge in judges])
     everyone = losses(differences(panel_scores(scores, judges[None], rule), target))
@@ -149,7 +152,7 @@ def leave_one_judge_out(
     both = everyone.present & without.present
     apart = np.where(both, without.values - everyone.values, 0.0)
     bounds = ratio_intervals(apart, both, rng, resamples=resamples, level=level, method=method, clusters=clusters)
-    items = np.maximum(both.sum(axis=0), 1)
+    items = np.where(both.any(axis=0), both.sum(axis=0), np.nan)
     rows = zip(
         *(np.where(both, each.values, 0.0).sum(axis=0) / items for each in (everyone, without)),
         *(each[0] for each in bounds),

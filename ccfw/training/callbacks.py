@@ -30,19 +30,19 @@ def guarded(trainer: type[Any]) -> type[Any]:
     return Guarded
 
 
-class Watch(TrainerCallback):
+class Watch(TrainerCallback):  # type: ignore[misc]
     """Ends training when a gradient is no number, and after the step under way when the job is to stop."""
 
     def __init__(self, stop: Stop | None = None, tell: Callable[[int, dict[str, float]], None] | None = None) -> None:
         self._stop, self._tell = stop, tell
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+    def on_step_end(self, _args: Any, _state: Any, control: Any, **_: Any) -> Any:
         """Save and end when somebody asked the job to."""
         if self._stop is not None and self._stop.interrupted:
             control.should_save = control.should_training_stop = True
         return control
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
+    def on_log(self, _args: Any, state: Any, _control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
         """Look at what a step came to, and hand it on."""
         numbers = {name: float(value) for name, value in (logs or {}).items() if isinstance(value, int | float)}
         norm = numbers.get("grad_norm")

@@ -48,3 +48,14 @@ def curves(
         axes.tick_params(labelsize=8)
         axes.spines[["top", "right"]].set_visible(False)
     return saved(figure, stem)
+
+
+def histogram(values: Sequence[float], across: str, stem: Path) -> list[Path]:
+    """Draw how often values occur, with a line at 0."""
+    figure, axes = canvas(6, 3.2)
+    axes.hist(values, bins=30, color="#0072B2")
+    axes.axvline(0, color="#222222", linewidth=1)
+    axes.set_xlabel(across, fontsize=9)
+    axes.set_ylabel("pairs")
+    axes.spines[["top", "right"]].set_visible(False)
+    return saved(figure, stem)

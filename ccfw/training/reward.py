@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from datasets import Dataset
 from peft import LoraConfig
+from transformers import PrinterCallback
 from trl import RewardConfig as TrlRewardConfig
 from trl import RewardTrainer
 
@@ -67,7 +68,7 @@ def fit(
     """Train a loaded model; see ``train``."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     rows, cut, too_long = _encoded(config, loaded.tokenizer, pairs)
-    model = _trained_part(config, loaded.model, rows)
+    model = _trained_part(config, loaded.model, rows, stop)
     trainer = guarded(RewardTrainer)(
         model=model,
         args=_arguments(config, folder, seed),
@@ -76,6 +77,7 @@ def fit(
         callbacks=[Watch(stop, _tell)],
         peft_config=_lora(config),
     )
+    trainer.remove_callback(PrinterCallback)
     count = sum(each.numel() for each in trainer.model.parameters() if each.requires_grad)
     latest = latest_checkpoint(folder)
     trainer.train(resume_from_checkpoint=str(latest) if latest else None)
@@ -119,12 +121,13 @@ def _encoded(
     return rows, cut, too_long
 
 
-def _trained_part(config: RewardConfig, model: Any, rows: Sequence[dict[str, list[int]]]) -> Any:
+def _trained_part(config: RewardConfig, model: Any, rows: Sequence[dict[str, list[int]]], stop: Stop) -> Any:
     if config.top is None:
         return model
     keep_layers(model, config.top.keep)
     trunk = Trunk(model, config.top.train)
-    trunk.fill([ids for row in rows for ids in row.values()])
+    log.info("reading %d answers through %d layers, once", 2 * len(rows), config.top.keep - config.top.train)
+    trunk.fill([ids for row in rows for ids in row.values()], stop)
     trunk.check()
     return trunk.top
 
@@ -143,7 +146,6 @@ def _lora(config: RewardConfig) -> LoraConfig | None:
 
 
 def _arguments(config: RewardConfig, folder: Path, seed: int) -> TrlRewardConfig:
-    half = config.weights.dtype == "bfloat16"
     return TrlRewardConfig(
         output_dir=str(folder / CHECKPOINTS),
         num_train_epochs=config.epochs,
@@ -157,7 +159,7 @@ def _arguments(config: RewardConfig, folder: Path, seed: int) -> TrlRewardConfig
         weight_decay=config.weight_decay,
         center_rewards_coefficient=config.centre,
         gradient_checkpointing=config.gradient_checkpointing,
-        bf16=half and torch.cuda.is_available(),
+        bf16=config.autocast == "bfloat16" and torch.cuda.is_available(),
         save_steps=config.save_every,
         save_total_limit=2,
         logging_steps=1,

@@ -73,7 +73,7 @@ def identity(place: str) -> str:
     if not folder.is_dir():
         return place
     sha = hashlib.sha256()
-    for path in sorted(path for pattern in _WEIGHTS for path in folder.glob(pattern)):
+    for path in sorted(path for pattern in _WEIGHTS for path in folder.glob(pattern) if path.name != CARD):
         sha.update(path.name.encode())
         with path.open("rb") as file:
             sha.update(hashlib.file_digest(file, "sha256").digest())

@@ -8,6 +8,7 @@ the model's base, and the split model is held against the whole one before anyth
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ import torch
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from ccfw.errors import RequestError
+from ccfw.stop import Stop
 
 _TOLERANCE = 1e-3
 _CHECKED = 2
@@ -64,12 +66,15 @@ class Trunk:
             parameter.requires_grad_(requires_grad=False)
         self.top.forward = self._forward
 
-    def fill(self, rows: Sequence[Sequence[int]]) -> None:
-        """Compute what the lower layers make of texts, those of one question together."""
+    def fill(self, rows: Sequence[Sequence[int]], stop: Stop | None = None) -> None:
+        """Compute what the lower layers make of texts, those of one question together; ``stop`` may end it."""
         todo = sorted({tuple(row) for row in rows} - set(self._states))
         self._below.eval()
-        with torch.inference_mode():
+        with torch.inference_mode(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # the name of the cache changes within the releases we take
             for shared, group in _by_beginning(todo):
+                if stop is not None and stop.interrupted:
+                    stop.check()
                 if shared:
                     start = self._below(input_ids=torch.tensor([shared]), use_cache=True)
                 for row in group:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import redirect_stderr
 from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    PreTrainedTokenizerFast,
+)
 from transformers.utils import logging as transformers_logging
 
 from ccfw.errors import RequestError
 from ccfw.settings import WeightsConfig
+from ccfw.training import toy
 from ccfw.training.encoding import ends_of_turn, padding_of
 
 
@@ -26,6 +39,8 @@ def quiet() -> None:
     """Keep transformers from drawing progress bars and telling what is expected here."""
     transformers_logging.disable_progress_bar()
     transformers_logging.set_verbosity_error()
+    for module in ("transformers", "trl", "peft", "torch"):  # old names of settings that they use themselves
+        warnings.filterwarnings("ignore", category=FutureWarning, module=module)
 
 
 def place_of(weights: WeightsConfig, key: str) -> tuple[str, dict[str, Any]]:
@@ -41,8 +56,10 @@ def place_of(weights: WeightsConfig, key: str) -> tuple[str, dict[str, Any]]:
     return str(Path(found.origin).parent), more
 
 
-def load_causal(weights: WeightsConfig, key: str) -> Loaded:
-    """Load a language model."""
+def load_causal(weights: WeightsConfig, key: str, seed: int) -> Loaded:
+    """Load a language model, or draw a small one by the seed."""
+    if weights.scratch is not None:
+        return _toy(weights, seed)
     return _loaded(AutoModelForCausalLM, *place_of(weights, key), dtype=getattr(torch, weights.dtype), key=key)
 
 
@@ -60,6 +77,34 @@ def load_for_reward(weights: WeightsConfig, key: str, seed: int) -> Loaded:
     return found
 
 
+def _toy(weights: WeightsConfig, seed: int) -> Loaded:
+    """Return a small model over the words of the toy task."""
+    words = {word: place for place, word in enumerate(toy.VOCABULARY)}
+    made = Tokenizer(WordLevel(words, unk_token=toy.SPECIAL[-1]))
+    made.pre_tokenizer = WhitespaceSplit()
+    made.add_special_tokens(list(toy.SPECIAL))
+    names = {f"{name}_token": f"<{name}>" for name in ("pad", "bos", "eos", "unk")}
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=made, **names)
+    tokenizer.chat_template = toy.TEMPLATE
+    torch.manual_seed(seed)
+    config = AutoConfig.for_model(
+        "llama",
+        vocab_size=len(words),
+        hidden_size=weights.hidden,
+        intermediate_size=2 * weights.hidden,
+        num_hidden_layers=weights.layers,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        max_position_embeddings=64,
+        pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    model = AutoModelForCausalLM.from_config(config, dtype=getattr(torch, weights.dtype))
+    set_ends(tokenizer, model)
+    return Loaded(tokenizer, model)
+
+
 def load_scorer(place: str) -> Loaded:
     """Load a trained reward model: a sequence classifier with one output."""
     found = _loaded(AutoModelForSequenceClassification, place, {}, dtype="auto", key="rewards.scorers")
@@ -74,12 +119,13 @@ def _loaded(kind: Any, place: str, more: dict[str, Any], *, dtype: Any, key: str
     quiet()
     try:
         names = {name: more[name] for name in ("gguf_file", "revision") if name in more}
-        tokenizer = AutoTokenizer.from_pretrained(place, **names)
-        model = kind.from_pretrained(place, dtype=dtype, **more)
+        with redirect_stderr(StringIO()):  # a bar for every file of GGUF, which no setting keeps away
+            tokenizer = AutoTokenizer.from_pretrained(place, **names)
+            model = kind.from_pretrained(place, dtype=dtype, **more)
     except (OSError, ValueError, KeyError, ImportError) as error:
         reason = " ".join(str(error).split())[:300]
         raise RequestError([f"{key}: transformers cannot read {place}: {reason}"]) from None
-    _drop_quantization(model.config)
+    _drop_quantization(model)
     set_ends(tokenizer, model)
     return Loaded(tokenizer, model)
 
@@ -95,10 +141,13 @@ def set_ends(tokenizer: Any, model: Any) -> None:
         generation.eos_token_id = list(ends_of_turn(tokenizer))
 
 
-def _drop_quantization(config: Any) -> None:
-    """Forget that weights came quantized: they are not any more, and a saved model would not load again."""
-    if hasattr(config, "quantization_config"):
-        del config.quantization_config
+def _drop_quantization(model: Any) -> None:
+    """Forget that weights came quantized: they are not any more, and it could be neither trained nor loaded again."""
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    if getattr(model, "hf_quantizer", None) is not None:
+        model.hf_quantizer, model.is_quantized = None, False
+        model.quantization_method = None
 
 
 def _with_head(found: Loaded) -> Loaded:

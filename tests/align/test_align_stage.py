@@ -142,8 +142,9 @@ def test_other_ratings_scores_rules_and_seeds_have_folders_of_their_own(tmp_path
     assert len(out) == len(lines) + 1
 
 
-def test_a_dry_run_plans_no_call_and_reads_nothing(tmp_path: Path) -> None:
-    run = ccfw(tmp_path, "stage=align", "judge=gpt5mini", "dry_run=true")
+def test_a_dry_run_plans_no_call_and_writes_nothing(tmp_path: Path) -> None:
+    long_csv(tmp_path / "r.csv", HUMANS)
+    run = ccfw(tmp_path, "stage=align", "judge=gpt5mini", "ratings.path=r.csv", "dry_run=true")
     assert (run.code, run.err) == (0, "")
     assert run.out.endswith("align=0..0 calls=0..0\n")
     assert not (tmp_path / "workspace").exists()

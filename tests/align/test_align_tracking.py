@@ -57,8 +57,10 @@ def test_a_run_holds_figures_with_bounds_overall_and_by_metric(swept: Path) -> N
     assert metrics["within_one"] == pytest.approx(2 / 3)
     assert metrics["bias"] == pytest.approx((-2 / 3 + 1.5) / 3)
     assert (metrics["items"], metrics["items_missing"]) == (3, 1)
-    for prefix in ("", "metric/helpful/", "metric/honest/"):
-        for name in ("mae", "within_one", "bias"):
+    for name in ("mae", "within_one", "bias"):
+        assert f"metric/honest/{name}" in metrics
+        assert f"metric/honest/{name}_lo" not in metrics  # one dialogue
+        for prefix in ("", "metric/helpful/"):
             assert metrics[f"{prefix}{name}_lo"] <= metrics[f"{prefix}{name}"] <= metrics[f"{prefix}{name}_hi"]
 
 

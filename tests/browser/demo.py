@@ -6,6 +6,7 @@ By hand, for pictures: ``python -m tests.browser.demo FOLDER`` runs everything o
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -149,10 +150,12 @@ REASONS = (
 
 
 def judge(request: FakeRequest) -> str:
-    """Score by the conversation, with a bias for each assistant that the conversation does not show."""
+    """Score by chance, and lower where an answer in English follows a message in another script."""
     verdict: dict[str, Any] = fill(request.schema or {}, request.rng())
-    rng = request.rng()
-    score = rng.choices((2, 3, 4, 5), (1, 3, 5, 3))[0]
+    chat = "\n".join(request.said("user"))
+    first, second = (re.search(rf'^{line}: "(.*)"$', chat, re.MULTILINE) for line in ("U1", "A2"))
+    fell_back = bool(first and second and not first[1].isascii() and second[1].isascii())
+    score = request.rng().choices((2, 3, 4, 5), (4, 5, 2, 1) if fell_back else (1, 3, 5, 4))[0]
     fields: dict[str, Any] = {name: score for name in verdict if name.endswith("_score")}
     fields["reasoning"] = REASONS[0 if score > 3 else 1 if score == 3 else 2]
     for name in verdict.keys() & {"tripwires_triggered", "taboos_violated"}:

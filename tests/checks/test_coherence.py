@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ccfw.checks.places import INSTITUTIONS, PLACES
+from ccfw.checks.places import INSTITUTIONS, PLACES, on_map_or_calendar
 from ccfw.records import Region
 
 from .conftest import Findings
@@ -110,6 +110,9 @@ def test_institution_of_the_second_region(findings: Findings) -> None:
         ("KR", "my korean in-laws"),
         ("PH", "filipina helper"),
         ("VN", "off to Da Nang"),
+        ("VN", "baptised in nam dinh"),
+        ("VN", "off to Đà Nẵng"),
+        ("ID", "a helper from bengkulu"),
         ("ID", "wedding in bali"),
         ("BN", "job in brunei"),
         ("SG", "cousin moved to sg"),
@@ -120,7 +123,9 @@ def test_second_region_is_named(findings: Findings, region: str, text: str) -> N
     assert findings("second_region", {REGION: home, f"{CHALLENGE}.Secondary_Region": region, MESSAGE: text}) == []
 
 
-@pytest.mark.parametrize("text", ["a client comes over", "a client from thailand", "javanese food", "maldives trip"])
+@pytest.mark.parametrize(
+    "text", ["a client comes over", "a client from thailand", "javanese food", "maldives trip", "a man called nam"]
+)
 def test_second_region_is_not_named(findings: Findings, text: str) -> None:
     assert len(findings("second_region", {MESSAGE: text})) == 1
 
@@ -131,3 +136,13 @@ def test_one_culture_needs_no_second_region(findings: Findings) -> None:
 
 def test_tables_cover_the_ten_regions() -> None:
     assert set(INSTITUTIONS) == set(PLACES) == set(Region)
+
+
+@pytest.mark.parametrize("term", ["Katong", "Batu Caves", "Sóc Trăng", "Thaipusam", "Novena Church", "Qing Ming"])
+def test_a_map_or_a_calendar_explains_it(term: str) -> None:
+    assert on_map_or_calendar(term)
+
+
+@pytest.mark.parametrize("term", ["sugee cake", "kavadi", "bazaar Ramadan", "rumah terbuka", "Native Court", "Puang"])
+def test_a_practice_must_be_looked_up(term: str) -> None:
+    assert not on_map_or_calendar(term)

@@ -14,7 +14,14 @@ LATER = f"{GUIDE.format(2)}.Success_Exit_Conditions"
 
 @pytest.mark.parametrize(
     ("text", "faults"),
-    [("User mentions the guest", 1), ("The user’s date is named", 1), ("Names the user's date", 0)],
+    [
+        ("User mentions the guest", 1),
+        ("The user’s date is named", 1),
+        ("Names the user's date", 0),
+        ("She decides on fish", 1),
+        ("Their worry is gone", 1),
+        ("Shows her the way", 0),
+    ],
 )
 def test_condition_actor(findings: Findings, text: str, faults: int) -> None:
     for conditions in (SUCCESS, FAILURE):
@@ -84,6 +91,10 @@ def test_one_question_is_enough(findings: Findings, text: str, faults: int) -> N
         pytest.param("Shows cultural sensitivity and empathy", 1, id="sensitivity"),
         pytest.param("Gives helpful advice", 1, id="helpful"),
         pytest.param("Is culturally appropriate", 1, id="appropriate"),
+        pytest.param("Is culturally appropriate throughout", 1, id="throughout"),
+        pytest.param("Responds with warmth and care", 1, id="warmth"),
+        pytest.param("Handles the matter with care", 1, id="care"),
+        pytest.param("Suggests handling the wok with care", 0, id="care-for-a-thing"),
         pytest.param("Uses respectful kinship terms when referring to the aunt", 0, id="kin-terms"),
         pytest.param("Acknowledges the worry about the board", 0, id="particular"),
         pytest.param("Suggests that she will warm to him", 0, id="warm-is-a-verb"),
@@ -149,6 +160,9 @@ def test_a_shard_needs_a_condition_about_this_case(findings: Findings) -> None:
     (issue,) = findings("condition_specific", {SUCCESS: general})
     assert (issue.where, issue.found) == (SUCCESS, "; ".join(general))
     assert findings("condition_specific", {SUCCESS: [general[0], "Fits the dishes to a rice cooker"]}) == []
+    cue = {"Interaction_Sequence[0].User_Instruction.Required_Signifier_Usage[0]": "Says a present for Encik is ready"}
+    assert findings("condition_specific", cue | {SUCCESS: [general[0], "Gives that present to Encik"]}) == []
+    assert len(findings("condition_specific", cue | {SUCCESS: [general[0], "Presents it to Encik"]})) == 1
 
 
 def test_a_misstep_touches_a_taboo_or_a_tripwire(findings: Findings) -> None:
@@ -156,3 +170,6 @@ def test_a_misstep_touches_a_taboo_or_a_tripwire(findings: Findings) -> None:
     (issue,) = findings("key_risk", dull)
     assert issue.says == "a failure condition on a taboo or tripwire of the blueprint"
     assert findings("key_risk", dull | {f"{GUIDE.format(1)}.Failure_Loop_Conditions[0]": "Sends lard along"}) == []
+    bare: dict[str, object] = {"Blueprint.Evaluator_Oracle_Context.Safety_Tripwires": []}
+    assert findings("key_risk", dull | bare) == []
+    assert len(findings("tripwires_for_traps", dull | bare)) == 1

@@ -36,6 +36,10 @@ def test_a_later_shard_with_nothing_new_is_named(findings: Findings) -> None:
     goal = {f"{SHARDS}[2].User_Instruction.Current_Surface_Goal": "Ask for tips on what to cook"}
     (issue,) = findings("later_disclosure", again | goal)
     assert (issue.where, issue.found) == ("Interaction_Sequence[2].User_Instruction", "nothing new")
+    filler = {f"{SHARDS}[2].{GUIDANCE}": "Recall it all another time; mention that again briefly; ask as before."}
+    assert len(findings("later_disclosure", again | filler | goal)) == 1
+    told = {f"{SHARDS}[2].{GUIDANCE}": "Tell again that cousins bring rambutans and lanterns."}
+    assert findings("later_disclosure", again | told | goal) == []
     assert findings("later_disclosure", {}) == []
 
 

@@ -25,7 +25,7 @@ COUNTED = (
     *("message_length", "message_punctuation", "message_list", "message_script"),
     *("known_language", "native_script", "native_han_form", "native_length"),
     *("tripwires_for_traps", "criterion_length", "first_disclosure", "directive_repeats", "shard_length"),
-    *("shard_script", "directive_language", "key_risk", "summary_length", "english_script", "hop_form"),
+    *("shard_script", "directive_language", "summary_length", "english_script", "hop_form", "item_words"),
 )
 """Validators that count or compare, so that nothing may escape them."""
 
@@ -82,14 +82,14 @@ def test_what_counts_or_compares_finds_all() -> None:
 
 def test_no_validator_finds_less_than_it_did() -> None:
     seen, whole = total(tallies(SEEN)), total(tallies(CORPUS))
-    assert (seen.recall or 0) >= 0.75
-    assert (whole.recall or 0) >= 0.75
-    assert (whole.precision or 0) >= 0.9
+    assert (seen.recall or 0) >= 0.82
+    assert (whole.recall or 0) >= 0.86
+    assert (whole.precision or 0) >= 0.97
 
 
 def test_few_good_edits_are_sent_back() -> None:
     good = [each for each in CORPUS if not each.expected]
-    assert sum(bool(found(each)) for each in good) <= 0.12 * len(good)
+    assert sum(bool(found(each)) for each in good) <= 0.04 * len(good)
 
 
 def test_the_page_is_current() -> None:

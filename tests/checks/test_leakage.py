@@ -70,6 +70,7 @@ def test_taboo_leaks(findings: Findings, taboo: str, where: str, text: str) -> N
             "what birthday gift do i give my grandma",
             id="occasion",
         ),
+        pytest.param("Serving wine beside rice to the dead", CUE, "Says she wins beside the rice cooker", id="stems"),
         pytest.param("Sticking chopsticks upright in rice", MESSAGE, "only got rice and one pan", id="one word"),
         pytest.param("Serving pork to Muslim guests", MESSAGE, "guests coming, what do i serve them", id="plain verbs"),
         pytest.param(
@@ -113,6 +114,15 @@ def test_a_leaked_word_of_the_first_message_is_reported_there_alone(findings: Fi
     ("hidden", "text", "leaks"),
     [
         pytest.param("Infers that he keeps to halal", "Hopes it infers that he keeps to HALAL.", True, id="verbatim"),
+        pytest.param(
+            "Advises recording each envelope with a second person",
+            "Wonders about advising to record each envelope with a second person",
+            True,
+            id="nearly",
+        ),
+        pytest.param(
+            "Includes Mr Momose and the young couple", "Goes to Mr Momose and the young couple", False, id="names"
+        ),
         pytest.param("Fits the dishes to the wok", "Ask for dishes that fit a wok", False, id="same topic"),
         pytest.param("Names belacan", "Names belacan swaps", False, id="two words"),
         pytest.param("Offers fish to him", "Offers fish to himself", False, id="whole words"),
@@ -127,7 +137,9 @@ def test_a_leaked_word_of_the_first_message_is_reported_there_alone(findings: Fi
         "Interaction_Sequence[2].Transition_Guide.Failure_Loop_Conditions[0]",
     ],
 )
-def test_criterion_leaks_verbatim_only(findings: Findings, criterion: str, hidden: str, text: str, leaks: bool) -> None:
+def test_criterion_leaks_verbatim_or_nearly_so(
+    findings: Findings, criterion: str, hidden: str, text: str, leaks: bool
+) -> None:
     assert [issue.where for issue in findings("leaked_criterion", {criterion: hidden, GUIDANCE: text})] == [
         GUIDANCE
     ] * leaks

@@ -16,13 +16,33 @@ GROUNDED = {f"{CHALLENGE}.Challenge_Type": "Friction_Normative", f"{CHALLENGE}.T
 TABOO = "Blueprint.Evaluator_Oracle_Context.Cultural_Taboos"
 
 
-@pytest.mark.parametrize("text", ["Give a brief summary", "State the facts", "Plan the dinner", "Users ask for tips"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Give a brief summary",
+        "State the facts",
+        "Plan the dinner",
+        "Users ask for tips",
+        "Find a quiet corner",
+        "Get the pouches back to her friend",
+        "Learn the song by heart",
+    ],
+)
 def test_goal_that_is_no_request(findings: Findings, text: str) -> None:
     assert [issue.found for issue in findings("surface_goal", {GOAL: text})] == [text]
 
 
 @pytest.mark.parametrize(
-    "text", ["Ask what to wear", "Request advice on pay", "Seek guidance on a gift", "asks about rice"]
+    "text",
+    [
+        "Ask what to wear",
+        "Request advice on pay",
+        "Seek guidance on a gift",
+        "asks about rice",
+        "Find out from the assistant how to share a wok",
+        "Learn whether pears are fine",
+        "Get a view on the hour",
+    ],
 )
 def test_goal_that_is_a_request(findings: Findings, text: str) -> None:
     assert findings("surface_goal", {GOAL: text}) == []
@@ -40,6 +60,10 @@ def test_goal_that_is_a_request(findings: Findings, text: str) -> None:
         ("Request step-by-step instructions", "request step-by-step"),
         ("Ask for some concrete steps", "ask for some concrete steps"),
         ("Ask to draft a notice", "ask to draft"),
+        ("Ask for a written agreement for all", "ask for a written agreement"),
+        ("Ask it to put together a flyer for them", "ask it to put together a flyer"),
+        ("Ask for a table of hosts", "ask for a table"),
+        ("Ask for a seating chart with the aunt", "ask for a seating chart"),
         ("Tell the date, then ask for a draft", "ask for a draft"),
     ],
 )
@@ -62,6 +86,9 @@ def test_document_asked_for(findings: Findings, where: str, text: str, found: st
         "Ask about the risks rather than ask for wording",
         "Ask for dishes that fit the schedule",
         "Say the clinic asks for a form",
+        "Ask for the best table near the door",
+        "Ask for her agreement to the date",
+        "Ask how a seating chart treats an elder",
         "Tell them about the aunt's request for a letter",
         "Say that they ask for a letter from the temple",
         "Request letter-writing tips",
@@ -81,6 +108,10 @@ def test_document_in_the_background(findings: Findings, text: str) -> None:
         "Says that he's a devout Catholic",
         "Directly states their religion",
         "Announces her ethnicity",
+        "Admits to being a Muslim from the northwest",
+        "Introduces himself as a Malay Muslim from Tampines",
+        "Tells the assistant that the family is Hindu",
+        "Lets slip that she was brought up Catholic",
         "Reveals her own faith early",
         "Writes as a Muslim mother",
     ],
@@ -101,6 +132,8 @@ def test_cue_that_states_identity(findings: Findings, where: str, text: str) -> 
         "Says her boss is a Korean man",
         "Notes she is Chinese New Year shopping",
         "States her budget",
+        "Introduces himself as the groom",
+        "Admits to being late for Chinese New Year dinner",
         "Brings it as a Thai dessert",
     ],
 )

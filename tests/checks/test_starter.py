@@ -9,11 +9,12 @@ import pytest
 import yaml
 
 from ccfw.checks import check_scenario
-from ccfw.checks.blueprint import CHECKS, TRANSLATED, Supplied, check, taboo_grounding
+from ccfw.checks.blueprint import CHECKS, TRANSLATED, Supplied, check, niche_terms, taboo_grounding
 from ccfw.knowledge.files import read_passages, read_taboos
 from ccfw.read_universe import read_universe
 from ccfw.records import Scenario, Tier
 from ccfw.resources import resource
+from ccfw.stages.desk import Desk, shipped_passages
 from ccfw.universe import Universe
 
 FOLDER = resource("data") / "starter"
@@ -96,3 +97,11 @@ def test_each_scenario_rests_on_what_the_knowledge_says_of_its_regions(starter: 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_starter_blueprint_would_pass_its_own_stage(path: Path) -> None:
     assert check(load(path).blueprint, (*CHECKS, *TRANSLATED)) == ()
+
+
+def test_no_starter_message_needs_two_niche_terms(starter: list[Scenario], universe: Universe) -> None:
+    desk = Desk(universe, None, shipped_passages())
+    known = {each.seed.seed_id: desk.brief(each.seed).niche_terms for each in starter}
+    assert min(map(len, known.values())) > 50
+    issues = [issue for each in starter for issue in niche_terms(each.blueprint, known[each.seed.seed_id])]
+    assert issues == []

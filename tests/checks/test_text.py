@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccfw.checks.text import alike, content_words, count_words, normalise, sentences, stem
+from ccfw.checks.text import alike, content_words, count_words, normalise, sentences, stem, unmarked
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,11 @@ def test_count_words(text: str, count: int) -> None:
         (("family", "families"), "family"),
         (("dress", "dresses"), "dress"),
         (("bring",), "bring"),
+        (("name", "names", "named", "naming"), "name"),
+        (("win", "wins"), "win"),
+        (("wine", "wines"), "wine"),
+        (("eat", "eats", "eating"), "eat"),
+        (("box", "boxes"), "box"),
     ],
 )
 def test_stem_joins_forms(forms: tuple[str, ...], root: str) -> None:
@@ -45,6 +50,11 @@ def test_stem_joins_forms(forms: tuple[str, ...], root: str) -> None:
         ("Offer fruit, e.g. pears. Then sit!", ["Offer fruit, e.g. pears", "Then sit"]),
         ("one\ntwo", ["one", "two"]),
         ("at 7.30 sharp", ["at 7.30 sharp"]),
+        ("Meet Mr. Lim and Dr. Ho at 6.30 p.m. sharp. Eat!", ["Meet Mr. Lim and Dr. Ho at 6.30 p.m. sharp", "Eat"]),
+        ("Come at 7 p.m. Everyone pays.", ["Come at 7 p.m", "Everyone pays"]),
+        ("H. Mappiare pays approx. 50 of it", ["H. Mappiare pays approx. 50 of it"]),
+        ("It was I. Then he left", ["It was I", "Then he left"]),
+        ("Go to the dr.", ["Go to the dr"]),
         ("", []),
     ],
 )
@@ -54,6 +64,15 @@ def test_sentences(text: str, parts: list[str]) -> None:
 
 def test_content_words_leave_out_helpers_and_grammar() -> None:
     assert content_words("Recommends serving pork to likely Muslim guests") == ["pork", "muslim", "guest"]
+
+
+def test_a_present_is_a_thing_and_to_present_is_not() -> None:
+    assert content_words("Presents the plan and treats him well") == ["well"]
+    assert content_words("Suggests a small present and that treat") == ["small", "present", "treat"]
+
+
+def test_marks_on_letters_are_left_out() -> None:
+    assert unmarked("Đà Nẵng, Huế") == "da nang, hue"
 
 
 @given(st.text())

@@ -38,6 +38,7 @@ def test_a_field_is_no_longer_than_it_may_be(findings: Findings, path: str, most
 def test_a_goal_is_one_sentence(findings: Findings) -> None:
     (issue,) = findings("shard_length", {GOAL: "Ask what to cook. Ask when to eat."})
     assert issue.says == "one sentence"
+    assert findings("shard_length", {GOAL: "Ask what to cook when Mr. Lim comes, e.g. at 7 p.m. on Friday"}) == []
 
 
 @pytest.mark.parametrize("path", [GOAL, ENGLISH, GUIDANCE, f"{SUCCESS}[0]", "Interaction_Sequence[0].Phase_Label"])
@@ -70,6 +71,10 @@ def test_the_native_directive_names_its_language(
         pytest.param(ENGLISH, "Short Singlish; one question.", "singlish", id="singlish"),
         pytest.param(ENGLISH, "Casual, with a few particles.", "particles", id="particles"),
         pytest.param(ENGLISH, "Casual, no particles.", None, id="denied"),
+        pytest.param(ENGLISH, "Plain, no Singlish and no local particles.", None, id="denied-twice"),
+        pytest.param(ENGLISH, "Plain, without dialect, slang or particles.", None, id="denied-list"),
+        pytest.param(ENGLISH, "Not stiff, some lah at the ends.", "lah", id="another-denied"),
+        pytest.param(ENGLISH, "No Singlish but with particles.", "particles", id="denied-and-wanted"),
         pytest.param(NATIVE, "Casual Chinese mixed with English", "mixed with", id="mixture"),
         pytest.param(NATIVE, "Casual Chinese, code-switching now and then", "code-switching", id="code-switching"),
         pytest.param(NATIVE, "Casual Chinese, never mixed with English", None, id="not-mixed"),
@@ -85,6 +90,9 @@ def test_no_directive_asks_for_a_mixture(findings: Findings, path: str, directiv
     [
         pytest.param("Say: my kitchen is tiny", 1, id="say"),
         pytest.param("Open with “my kitchen is far too tiny for that many”", 1, id="long-quote"),
+        pytest.param("Start 'we do not know what to cook here' and go on", 1, id="single-quotes"),
+        pytest.param('Tell of the "tiny" wok, the cousins and the hour; then ask how to begin.', 0, id="closing-quote"),
+        pytest.param("Tell of the cousins' wok and the guests' many wishes about dinner.", 0, id="possessives"),
         pytest.param("Give the limits, then ask one question: what fits.", 0, id="colon"),
         pytest.param("Say that the kitchen is tiny; mention the word “kampung”.", 0, id="short-quote"),
     ],

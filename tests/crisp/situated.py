@@ -86,7 +86,8 @@ class Situated:
         if line and line[1] in self.norms:
             return self.norms.index(line[1])
         place = _LOCKER.search(text)
-        return int(place[1]) if place else 0
+        asked = re.search(r"^Question: (.*)$", text, re.MULTILINE)
+        return int(place[1]) if place else sum(asked[1].encode()) if asked else 0
 
     @staticmethod
     def _page(text: str) -> int:

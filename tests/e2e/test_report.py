@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from ccfw.records import Metric
+from ccfw.store import fingerprint
 from tests.e2e.conftest import Shared
 from tests.e2e.running import Run, ccfw, cost_of, read_lines, scripted
 from tests.fakes.faults import Script
@@ -86,10 +87,24 @@ def damage(folder: Path, own: str) -> list[str]:
     return list(contents)
 
 
+def part_from_the_others(workspace: Path, evaluated: str) -> Path:
+    """Give a style dialogues of its own, as if its simulator's prompt were another; return their records."""
+    path = workspace / evaluated / "manifest.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    episodes = manifest["fingerprint_of"]["episodes"]
+    shared = (workspace / evaluated).parent.parent / "simulate"
+    own = shared / fingerprint(episodes | {"simulator_prompts": "another"})
+    shutil.copytree(shared / fingerprint(episodes), own)
+    episodes["simulator_prompts"] = "another"
+    path.write_text(json.dumps(manifest), "utf-8")
+    return own / "records.jsonl"
+
+
 def change_an_answer(records: Path) -> None:
     first, *others = read_lines(records)
     first["turns"][0]["assistant"] = "something else"
-    records.write_text("".join(json.dumps(each) + "\n" for each in [first, *others]), "utf-8")
+    lines = [json.dumps(each, separators=(",", ":")) + "\n" for each in [first, *others]]  # as the program writes them
+    records.write_text("".join(lines), "utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +119,7 @@ def styles(shared: Shared) -> Styles:
             poor = shutil.copytree(folder, folder / "poor", ignore=shutil.ignore_patterns("ledger.sqlite*", "damaged"))
             broken = poor / runs["shared_prefix"].closings["evaluate"]["out"] / "records.jsonl"
             broken.write_text(broken.read_text("utf-8") + "{}\n", "utf-8")
-            change_an_answer(poor / runs["paper"].closings["simulate"]["out"] / "records.jsonl")
+            change_an_answer(part_from_the_others(poor, runs["paper"].closings["evaluate"]["out"]))
             poorer = ccfw(poor, "stage=report", *line, "prompt=joint", provider=provider)
         return Styles(runs, damaged, tuple(str(evaluated / name / "manifest.json") for name in left_out), poorer)
 

@@ -93,6 +93,7 @@ def case(name: str, arguments: list[str], *lines: str) -> Any:
         case(
             "on-job-failure", ["on_job_failure=wait"], "on_job_failure=\"wait\": input should be 'continue' or 'stop'"
         ),
+        case("an-empty-list", ["ids=[]"], "ids=[]: empty: leave it out to take all"),
         case("path-not-given", ["dataset=files"], "dataset.path: must be given, as in dataset.path=…"),
         case(
             "sweep-of-values",

@@ -62,8 +62,8 @@ class Swept:
 def swept(shared: Shared) -> Swept:
     def make(folder: Path) -> Swept:
         with FakeProvider(refusing) as provider:
-            base = ("model=scripted", f"model.api_base={provider.base_url}", "report.shown=0")
-            base = (*base, "region=[SG,CN]", f"model.label={CANARY}")
+            served = ("model=scripted", f"model.api_base={provider.base_url}", "report.shown=0")
+            base = (*served, "region=[SG,CN]", f"model.label={CANARY}")
             arguments = (*base, "-m", "stage=evaluate,simulate", "identity=Tamil_Hindu,Hui_Muslim")
 
             def run(name: str, *more: str) -> Run:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 import socket
 import sqlite3
@@ -13,12 +14,13 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from tests.e2e.conftest import Shared
-from tests.e2e.running import GOOD, Run, ccfw, environment, files_under, own_options
+from tests.e2e.running import GOOD, Run, ccfw, environment, files_under, own_options, read_lines
 from tests.fakes.provider import FakeProvider
 
 CANARY = "sk-canary-5b1e90f7aa3d4c26"
@@ -155,6 +157,53 @@ def test_artifacts_are_the_reports_own_files(tracked: Tracked, language: str) ->
     assert (artifacts / "table.csv").read_bytes() == (report / "table.csv").read_bytes()
 
 
+def test_the_page_and_every_table_and_figure_are_artifacts_in_their_own_folders(tracked: Tracked) -> None:
+    names = {path.relative_to(tracked.runs[0].artifacts).as_posix() for path in files_under(tracked.runs[0].artifacts)}
+    assert {"index.html", "summary.md", "tables/leaderboard.csv", "tables/leaderboard.tex"} <= names
+    assert {"figures/metrics.svg", "figures/metrics.png", "figures/metrics.csv"} <= names
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_prompts_are_told_by_their_hashes(tracked: Tracked, language: str) -> None:
+    tags, manifest = tracked.runs[LANGUAGES.index(language)].tags, evaluated(tracked)
+    assert tags["prompts.judge.keyed"] == manifest["fingerprint_of"]["prompts"]
+    assert tags["prompts.simulator"] == manifest["fingerprint_of"]["episodes"]["simulator_prompts"]
+    assert "prompts.gold" not in tags
+
+
+def evaluated(tracked: Tracked) -> dict[str, Any]:
+    path = tracked.folder / tracked.first.closings["evaluate"]["out"] / "manifest.json"
+    found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return found
+
+
+def asked(tracked: Tracked, query: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(tracked.folder / "db" / "mlflow.db")) as connection:
+        return connection.execute(query).fetchall()
+
+
+def test_the_scenarios_are_a_dataset_known_by_their_hash(tracked: Tracked) -> None:
+    digest = evaluated(tracked)["fingerprint_of"]["episodes"]["dataset"]
+    assert asked(tracked, "SELECT name, digest FROM datasets") == [("starter", digest)]
+    assert asked(tracked, "SELECT COUNT(*) FROM inputs WHERE source_type = 'DATASET'") == [(2,)]
+
+
+def test_dialogues_are_traces_of_their_run_with_every_judgement(tracked: Tracked) -> None:
+    """Two scenarios in two languages, six judgements each; a span for the dialogue and one for each turn."""
+    held = tracked.folder / tracked.first.closings["simulate"]["out"] / "records.jsonl"
+    episodes = {each["episode_id"]: each for each in read_lines(held)}
+    traces = dict(asked(tracked, "SELECT trace_name, request_id FROM trace_info"))
+    assert set(traces) == set(episodes)
+    spans = asked(tracked, "SELECT trace_id, COUNT(*) FROM spans GROUP BY trace_id")
+    assert dict(spans) == {traces[key]: 1 + len(each["turns"]) for key, each in episodes.items()}
+    runs = dict(asked(tracked, "SELECT request_id, value FROM trace_request_metadata WHERE key = 'mlflow.sourceRun'"))
+    assert len(set(runs.values())) == 2
+    judged = tracked.folder / tracked.first.closings["evaluate"]["out"] / "records.jsonl"
+    wanted = {(traces[j["episode_id"]], j["metric"], json.dumps(j["score"]), j["judge"]) for j in read_lines(judged)}
+    assert set(asked(tracked, "SELECT trace_id, name, value, source_id FROM assessments")) == wanted
+    assert len(wanted) == 24
+
+
 def test_a_second_run_logs_nothing_twice(tracked: Tracked) -> None:
     assert (tracked.second.code, tracked.second.requests) == (0, ())
     assert tracked.runs_again == tracked.runs
@@ -195,7 +244,8 @@ def report(tracked: Tracked, tmp_path: Path) -> Callable[..., list[str]]:
         for name in ("workspace", "my conf"):
             shutil.copytree(tracked.folder / name, tmp_path / name, dirs_exist_ok=True)
         cast = ("--config-dir=my conf", "model=keyed", "model@simulator=keyed", "judge=keyed_judge", "language=both")
-        return [*cast, "limit=2", "stage=report", "report.shown=0", f"tracking.uri=sqlite:///{uri}", *more]
+        quiet = ("report.shown=0", "report.page=false")
+        return [*cast, "limit=2", "stage=report", *quiet, f"tracking.uri=sqlite:///{uri}", *more]
 
     return command
 

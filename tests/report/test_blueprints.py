@@ -6,6 +6,7 @@ import pytest
 
 from ccfw.blueprint_records import BlueprintRecord, Evidence
 from ccfw.blueprints import Filling, assemble
+from ccfw.checks.issue import Issue
 from ccfw.histories import Fault, Reader, Step
 from ccfw.records import Failure, FailureKind
 from ccfw.report.blueprints import WORDS
@@ -56,7 +57,8 @@ RECORDS = [
 
 
 def test_every_number_is_as_counted_by_hand() -> None:
-    assert report(RECORDS, CHECKS, PAID, WORDS) == (
+    checks = CHECKS | {"auditor": (*CHECKS["auditor"], "audit_native", "audit_clear")}
+    assert report(RECORDS, checks, PAID, WORDS) == (
         "# Blueprints\n\n"
         "2 of 3 seeds have a blueprint (66.7%).\n\n"
         "Cost: 0.5000 USD in all, 0.2500 USD for each accepted.\n\n"
@@ -75,7 +77,8 @@ def test_every_number_is_as_counted_by_hand() -> None:
         "| `reply` | generator | 6 | 1 | 83.3% |\n"
         "| `message_length` | generator | 5 | 2 | 60.0% |\n"
         "| `hop_form` | generator | 5 | 1 | 80.0% |\n"
-        "| `audit_plausible` | auditor | 3 | 1 | 66.7% |\n"
+        "| `audit_plausible` | auditor | 3 | 1 | 66.7% |\n\n"
+        "… 2 checks found nothing.\n"
     )
 
 
@@ -83,7 +86,13 @@ def test_nothing_yet_is_no_division_by_nothing() -> None:
     text = report([], CHECKS, {"usd": 0.0, "unpriced_calls": 0}, WORDS)
     assert "0 of 0 seeds have a blueprint." in text
     assert "Cost: 0.0000 USD in all, none was accepted." in text
-    assert "| `reply` | generator | 0 | 0 | – |" in text
+    assert text.endswith("## Pass rate by check\n\n… 4 checks found nothing.\n")
+
+
+def test_what_a_check_found_and_says_is_cut() -> None:
+    assert Fault.of(Issue("leaked_harm", "Here", "f" * 301, "s" * 301)) == Fault(
+        check="leaked_harm", where="Here", found="f" * 300, says="s" * 300
+    )
 
 
 def test_an_unknown_price_is_unknown() -> None:

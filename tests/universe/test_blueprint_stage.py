@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -178,8 +179,10 @@ def test_the_report_tells_pass_rates_tries_and_cost(mended: Run) -> None:
     assert "1 of 1 seeds have a blueprint (100.0%)." in text
     assert f"| {TRIES} | 1 | 0 |" in text
     assert f"Cost: {mended.closings['blueprints']['cost']} USD in all" in text
+    caught = {"generator": {"reply", *FAULTS}, "translator": {"reply", *TRANSLATIONS}}
     for by, names in VALIDATORS.items():
-        assert all(f"| `{name}` | {by} |" in text for name in names)
+        assert all(f"| `{name}` | {by} |" in text for name in caught.get(by, set()) & set(names))
+    assert re.search(r"\n\n… [1-9]\d* checks found nothing\.\n$", text)
 
 
 def test_the_same_line_again_asks_nobody(run: Runs, mended: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -161,6 +162,7 @@ def test_the_report_tells_pass_rates_tries_and_cost(mended: Run) -> None:
     assert f"Cost: {mended.closings['shards']['cost']} USD in all" in told
     for by, names in VALIDATORS.items():
         assert all(f"| `{name}` | {by} |" in told for name in names)
+    assert "found nothing" not in told
 
 
 def test_the_same_line_again_asks_nobody(run: Runs, mended: Run) -> None:
@@ -267,6 +269,75 @@ def test_seeds_without_a_blueprint_are_counted_aloud(run: Runs) -> None:
     done = run(good, *apart(0.4), f"ids=[{SEED_ID},{other}]")
     assert "stage=shards: 1 of 2 seeds have no blueprint" in done.err
     assert (done.code, done.closings["shards"]["done"]) == (0, 1)
+
+
+@pytest.fixture
+def blueprints(run: Runs, workspace: Path) -> Iterator[Path]:
+    """The records of the blueprints, as they were afterwards."""
+    (path,) = (workspace / "workspace" / "universe" / "blueprints").glob("*/records.jsonl")
+    whole = path.read_bytes()
+    yield path
+    path.write_bytes(whole)
+
+
+def test_shards_of_a_blueprint_that_changed_are_asked_for_anew(run: Runs, blueprints: Path) -> None:
+    assert len(run(good, *apart(0.11)).requests) == 2
+    blueprints.write_text(blueprints.read_text("utf-8").replace("Six people come", "Eight people come"), "utf-8")
+    planned = run(good, *apart(0.11), "dry_run=true")
+    assert " shards=2..12 calls=2..12" in planned.out
+    again = run(good, *apart(0.11))
+    assert (again.code, len(again.requests)) == (0, 2), again.err
+    assert "stage=shards: scenarios whose blueprint has changed since, asked for anew: 1\n" in again.err
+    (record,) = again.records("shards")
+    assert "Eight people come" in record["scenario"]["blueprint"]["user_private_context"]["background"]
+    assert run(good, *apart(0.11)).requests == ()
+
+
+def test_a_failure_among_the_blueprints_is_named_before_anything_is_asked(run: Runs, blueprints: Path) -> None:
+    (record,) = map(json.loads, blueprints.read_text("utf-8").splitlines())
+    failure = {"blueprint": None, "complexity": None, "failure": {"kind": "inconsistent", "detail": "none passed"}}
+    blueprints.write_text(json.dumps(record | failure) + "\n", "utf-8")
+    done = run(good, *apart(0.12))
+    assert (done.code, done.requests) == (1, ())
+    path = blueprints.relative_to(blueprints.parents[4])
+    assert done.err == f"ccfw: {path}: {SEED_ID}: a failure, which belongs into failures.jsonl; take the line out\n"
+
+
+def test_a_foreign_line_is_named_before_anything_is_asked(run: Runs) -> None:
+    first = run(good, *apart(0.13))
+    path = Path(first.closings["shards"]["out"]) / "records.jsonl"
+    (first.folder / path).write_text('{"seed_id": "somebody"}\n', "utf-8")
+    done = run(good, *apart(0.13))
+    assert (done.code, done.requests) == (1, ())
+    assert done.err.startswith(f"ccfw: {path}:1: not a ShardRecord record: tries: Field required; ")
+    assert "pydantic" not in done.err
+
+
+BY_ONE_LINE = ("stage.runs=[blueprints,shards,simulate]", "dataset=generated", *SEEDS)
+
+
+def test_what_is_not_written_yet_is_planned_with(workspace: Path, tmp_path: Path, provider: FakeProvider) -> None:
+    shutil.copytree(workspace / "workspace" / "universe" / "seeds", tmp_path / "workspace" / "universe" / "seeds")
+    done = ccfw(tmp_path, *scripted(provider), *BY_ONE_LINE, "dry_run=true")
+    assert done.code == 0, done.err
+    # a dialogue of four shards, a turn of both speakers in each at the least
+    assert re.search(r" dialogues=1 blueprints=4\.\.21 shards=2\.\.12 simulate=8\.\.\d+ ", done.out)
+    alone = ccfw(tmp_path, *scripted(provider), *LINE, "dry_run=true")
+    assert (alone.code, alone.err) == (
+        2,
+        "ccfw: stage=shards: no blueprints under these settings; make them first: stage=blueprints; "
+        "both at once: 'stage.runs=[blueprints,shards]' dry_run=true\n",
+    )
+
+
+def test_a_line_ends_with_the_stage_that_wrote_nothing(run: Runs) -> None:
+    def silent(request: FakeRequest) -> Fault | str:
+        return "no" if request.schema_name == "shards" else good(request)
+
+    done = run(silent, *apart(0.14), line=BY_ONE_LINE)
+    assert (done.code, done.closings["shards"]["status"]) == (1, "failed")
+    assert "simulate" not in done.closings
+    assert "make it first" not in done.err
 
 
 # ---- dataset=generated

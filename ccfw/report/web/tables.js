@@ -46,7 +46,9 @@
   const opened = () => {
     const target = location.hash && document.getElementById(location.hash.slice(1));
     const fold = target && target.closest("details");
-    if (fold) fold.open = true;
+    if (!fold) return;
+    fold.open = true;
+    target.scrollIntoView();
   };
   addEventListener("hashchange", opened);
   opened();

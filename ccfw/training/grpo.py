@@ -1,0 +1,323 @@
+"""Group-relative policy optimisation by TRL's ``GRPOTrainer``, watched (paper 2, section 4; Shao et al. 2024).
+
+Rewards are normalised apart within each group before they are added up (GDPO): in a sum the one of larger spread would
+drown the others. What a step shows and what the gold judge says go to ``ccfw.training.monitor``, which may end the run.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from datasets import Dataset
+from peft import LoraConfig
+from transformers import PrinterCallback, TrainerCallback
+from trl import GRPOConfig, GRPOTrainer
+
+from ccfw.settings import GrpoConfig, PolicyConfig
+from ccfw.stop import Stop
+from ccfw.training.callbacks import Watch, guarded
+from ccfw.training.encoding import ends_of_turn
+from ccfw.training.monitor import Limits, Look, Monitor, Trip, length_correlation, repetition, zero_variance
+from ccfw.training.reward import CHECKPOINTS, latest_checkpoint
+from ccfw.training.task import Question, Rewarder, Task
+from ccfw.training.weights import Loaded, load_causal, quiet
+
+log = logging.getLogger(__name__)
+_LOOK_BATCH = 32
+_PROXY, _GOLD = "held_out/proxy", "held_out/gold"
+
+
+class Answered(NamedTuple):
+    """The policy's answer to a held-out question at one look."""
+
+    question: Question
+    answer: str
+    truncated: bool
+    proxy: float | None
+    gold: float | None
+
+
+@dataclass(frozen=True)
+class Optimised:
+    """A policy that was optimised, and the way there."""
+
+    loaded: Loaded
+    curve: tuple[dict[str, float], ...]
+    """What every step showed: rewards apart, KL, lengths, and the monitor's signs."""
+    looks: tuple[Look, ...]
+    first: tuple[Answered, ...]
+    """Answers to the held-out questions before the first step."""
+    last: tuple[Answered, ...]
+    steps: int
+    trip: Trip | None
+    finished: bool
+    """Whether every step was done, or the monitor ended it."""
+
+
+def optimise(config: GrpoConfig, policy: PolicyConfig, task: Task, folder: Path, seed: int, stop: Stop) -> Optimised:
+    """Optimise a policy on a task, going on from the latest checkpoint under ``folder`` if there is one.
+
+    Raises ``TrainingError`` with the step at which the loss or a gradient is no number.
+    """
+    loaded = load_causal(policy.weights, "policy", seed)
+    return fit(config, policy, loaded, task, folder, seed, stop)
+
+
+def fit(
+    config: GrpoConfig, policy: PolicyConfig, loaded: Loaded, task: Task, folder: Path, seed: int, stop: Stop
+) -> Optimised:
+    """Optimise a loaded policy; see ``optimise``."""
+    quiet()
+    limits = Limits(**config.monitor.model_dump(include=set(Limits._fields)))
+    watch = _Watch(config, loaded, task, Monitor(limits), seed, log_of(task))
+    rows = [{"prompt": list(each.prompt), "key": each.key} for each in in_order(task.train, config, seed)]
+    names = list(task.rewards)
+    trainer = guarded(GRPOTrainer)(
+        model=loaded.model,
+        args=_arguments(config, policy, folder, seed, [task.weights[name] for name in names]),
+        reward_funcs=[_function(name, task.rewards[name], watch) for name in names],
+        train_dataset=Dataset.from_list(rows),
+        processing_class=loaded.tokenizer,
+        callbacks=[Watch(stop), watch],
+        peft_config=_lora(policy),
+    )
+    if config.beta and policy.lora is None:
+        trainer.ref_model = trainer.accelerator.prepare_model(copy.deepcopy(loaded.model).eval(), evaluation_mode=True)
+        trainer.beta = config.beta
+    trainer.remove_callback(PrinterCallback)
+    watch.model = trainer.model
+    watch.look(0)
+    first = watch.last
+    latest = latest_checkpoint(folder)
+    trainer.train(resume_from_checkpoint=str(latest) if latest else None)
+    whole = trainer.model.merge_and_unload() if policy.lora else trainer.model
+    whole.eval()
+    state = trainer.state
+    finished = state.global_step >= config.steps or watch.trip is not None
+    return Optimised(
+        loaded._replace(model=whole),
+        tuple(_numbers(each) for each in state.log_history if "reward" in each),
+        tuple(watch.monitor.looks),
+        first,
+        watch.last,
+        state.global_step,
+        watch.trip,
+        finished,
+    )
+
+
+def in_order(questions: Sequence[Question], config: GrpoConfig, seed: int) -> list[Question]:
+    """Return the questions of every step, all of them shuffled anew each time round.
+
+    Laid out beforehand, since a sampler that shuffles starts over when training goes on from a checkpoint.
+    """
+    generator, wanted = torch.Generator().manual_seed(seed), config.steps * config.questions
+    found: list[Question] = []
+    while len(found) < wanted:
+        found += [questions[place] for place in torch.randperm(len(questions), generator=generator).tolist()]
+    return found[:wanted]
+
+
+def log_of(task: Task) -> Callable[[int, dict[str, float]], None]:
+    """Return what tells a step in one line."""
+
+    def tell(step: int, signs: dict[str, float]) -> None:
+        shown = {name: signs.get(f"rewards/{name}/mean", math.nan) for name in task.rewards}
+        rewards = " ".join(f"{name} {value:.3f}" for name, value in shown.items())
+        log.info("grpo step %d: %s length %.0f", step, rewards, signs.get("completions/mean_length", math.nan))
+
+    return tell
+
+
+@dataclass
+class _Watch(TrainerCallback):  # type: ignore[misc]
+    """Sees every step and has the gold judge look every few of them."""
+
+    config: GrpoConfig
+    loaded: Loaded
+    task: Task
+    monitor: Monitor
+    seed: int
+    tell: Callable[[int, dict[str, float]], None]
+    model: Any = None
+    trip: Trip | None = None
+    last: tuple[Answered, ...] = ()
+    _seen: dict[str, float] = field(default_factory=dict)
+    _rewards: dict[str, list[float]] = field(default_factory=dict)
+    _lengths: list[int] = field(default_factory=list)
+    _texts: list[str] = field(default_factory=list)
+
+    def take(self, name: str, rewards: Sequence[float | None], texts: Sequence[str], lengths: Sequence[int]) -> None:
+        """Keep what one reward said of a step's answers."""
+        self._rewards[name] = [math.nan if each is None else each for each in rewards]
+        self._texts, self._lengths = list(texts), list(lengths)
+
+    def on_train_begin(self, _args: Any, state: Any, control: Any, **_: Any) -> Any:
+        """Know what was seen before the checkpoint that training goes on from."""
+        seen = [each for each in state.log_history if _PROXY in each]
+        for each in seen:
+            self.monitor.look(Look(each["step"], each[_PROXY], each[_GOLD]))
+        return control
+
+    def on_log(self, _args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> Any:
+        """Take what the step showed."""
+        if not logs or "reward" not in logs:
+            return control
+        signs = _numbers(logs)
+        signs |= self._signs() | {"truncated": signs.get("completions/clipped_ratio", math.nan)}
+        state.log_history[-1] |= signs  # a checkpoint keeps it
+        self.tell(state.global_step, signs)
+        self._ended(self.monitor.step(state.global_step, signs), control)
+        return control
+
+    def on_step_end(self, _args: Any, state: Any, control: Any, **_: Any) -> Any:
+        """Look, when it is time to, and after the last step."""
+        if state.global_step % self.config.monitor.every == 0 or state.global_step >= self.config.steps:
+            self._ended(self.look(state.global_step), control)
+        return control
+
+    def _ended(self, trip: Trip | None, control: Any) -> None:
+        if trip is not None and self.trip is None:
+            self.trip = trip
+            control.should_training_stop = True
+            log.warning("grpo ends at step %d: %s", trip.step, trip.reason)
+
+    def _signs(self) -> dict[str, float]:
+        group = self.config.group
+        whole = [
+            math.fsum(
+                self.task.weights[name] * own[place] for name, own in self._rewards.items() if own[place] == own[place]
+            )
+            for place in range(len(self._texts))
+        ]
+        seen, self._seen = self._seen, {}
+        return seen | {
+            "zero_variance": zero_variance(whole, group),
+            "repetition": sum(map(repetition, self._texts)) / max(1, len(self._texts)),
+            "length_correlation": length_correlation(whole, self._lengths, group),
+        }
+
+    def look(self, step: int) -> Trip | None:
+        """Have the held-out questions answered and judged."""
+        questions = self.task.held_out[: self.config.monitor.questions]
+        answers = generate(self.loaded.tokenizer, self.model, questions, self.config, self.seed)
+        keys, texts = [each.key for each in questions], [text for text, _ in answers]
+        proxy = self.task.rewards[self.task.proxy](keys, texts)
+        gold = self.task.gold(keys, texts) if self.task.gold else [None] * len(keys)
+        self.last = tuple(
+            Answered(question, text, truncated, one, other)
+            for question, (text, truncated), one, other in zip(questions, answers, proxy, gold, strict=True)
+        )
+        found = Look(step, _mean(proxy), _mean(gold))
+        if step:
+            self._seen = {_PROXY: found.proxy, _GOLD: found.gold}
+        log.info("grpo step %d, held out: %s %.3f gold %.3f", step, self.task.proxy, found.proxy, found.gold)
+        return self.monitor.look(found)
+
+
+def _numbers(logs: Mapping[str, Any]) -> dict[str, float]:
+    return {name: float(value) for name, value in logs.items() if isinstance(value, int | float)}
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    there = [each for each in values if each is not None]
+    return math.fsum(there) / len(there) if there else math.nan
+
+
+def generate(
+    tokenizer: Any, model: Any, questions: Sequence[Question], config: GrpoConfig, seed: int
+) -> list[tuple[str, bool]]:
+    """Return an answer to each question, and whether it was cut off; training's random numbers stay as they are."""
+    found: list[tuple[str, bool]] = []
+    ends = set(ends_of_turn(tokenizer))
+    training = model.training
+    model.eval()
+    with torch.random.fork_rng(), torch.no_grad():
+        torch.manual_seed(seed)
+        for start in range(0, len(questions), _LOOK_BATCH):
+            part = questions[start : start + _LOOK_BATCH]
+            texts = [
+                tokenizer.apply_chat_template(list(each.prompt), tokenize=False, add_generation_prompt=True)
+                for each in part
+            ]
+            rows = tokenizer(texts, add_special_tokens=False, padding=True, padding_side="left", return_tensors="pt")
+            rows = {name: rows[name].to(model.device) for name in ("input_ids", "attention_mask")}
+            made = model.generate(
+                **rows,
+                do_sample=True,
+                temperature=config.temperature,
+                top_p=config.top_p,
+                max_new_tokens=config.max_completion_tokens,
+                eos_token_id=list(ends),
+                pad_token_id=tokenizer.pad_token_id,
+            )[:, rows["input_ids"].shape[1] :]
+            found += [
+                (tokenizer.decode(row, skip_special_tokens=True), not ends & set(row.tolist())) for row in made.cpu()
+            ]
+    model.train(training)
+    return found
+
+
+def _function(name: str, rewarder: Rewarder, watch: _Watch) -> Callable[..., list[float | None]]:
+    def reward(completions: Any, completion_ids: Any, key: Sequence[str], **_: Any) -> list[float | None]:
+        texts = [each[-1]["content"] if isinstance(each, list) else each for each in completions]
+        found = rewarder(key, texts)
+        watch.take(name, found, texts, [len(each) for each in completion_ids])
+        return found
+
+    reward.__name__ = name
+    return reward
+
+
+def _lora(policy: PolicyConfig) -> LoraConfig | None:
+    if policy.lora is None:
+        return None
+    return LoraConfig(
+        task_type="CAUSAL_LM",
+        r=policy.lora.rank,
+        lora_alpha=policy.lora.alpha,
+        lora_dropout=policy.lora.dropout,
+        target_modules=list(policy.lora.modules) or "all-linear",
+    )
+
+
+def _arguments(config: GrpoConfig, policy: PolicyConfig, folder: Path, seed: int, weights: list[float]) -> GRPOConfig:
+    gpu = torch.cuda.is_available()
+    return GRPOConfig(
+        output_dir=str(folder / CHECKPOINTS),
+        max_steps=config.steps,
+        shuffle_dataset=False,
+        learning_rate=config.learning_rate,
+        per_device_train_batch_size=config.micro_batch,
+        gradient_accumulation_steps=config.questions * config.group // config.micro_batch,
+        num_generations=config.group,
+        max_completion_length=config.max_completion_tokens,
+        temperature=config.temperature,
+        top_p=config.top_p,
+        beta=config.beta if policy.lora else 0.0,  # TRL would load the reference by name, which GGUF has none of
+        epsilon=config.epsilon,
+        reward_weights=weights,
+        multi_objective_aggregation="normalize_then_sum",
+        mask_truncated_completions=config.mask_truncated,
+        lr_scheduler_type=config.schedule,
+        warmup_steps=config.warmup,
+        gradient_checkpointing=policy.gradient_checkpointing,
+        bf16=policy.autocast == "bfloat16" and gpu,
+        save_steps=config.save_every,
+        save_total_limit=2,
+        logging_steps=1,
+        logging_nan_inf_filter=False,
+        report_to="none",
+        disable_tqdm=True,
+        seed=seed,
+        data_seed=seed,
+        use_cpu=not gpu,
+        dataloader_pin_memory=False,
+    )
