@@ -125,7 +125,7 @@ def test_best_of_n_of_a_file_of_answers(tmp_path: Path) -> None:
     run = ccfw(
         tmp_path,
         "stage=best_of_n",
-        "ccfw: best_of_n.candidates=answers.jsonl",
+        "best_of_n.candidates=answers.jsonl",
         "best_of_n.sizes=[2,3]",
         "+rewards.scorers.contrary=contrary.jsonl",
         *CHEAP,
