@@ -28,8 +28,9 @@ FLAGS = (
 DESKTOP, PHONE = (1440, 1000), (390, 844)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """A browser for one module: the driver's event loop runs until it is closed, and no other test may meet it."""
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
         pytest.skip(f"no Chromium is installed (looked for {', '.join(PROGRAMS)})")
