@@ -30,6 +30,7 @@ from tests.universe.shard_replies import GOOD_SHARDS, SCRIPT, SHARD_FAULTS, USER
 from tests.universe.test_blueprint_stage import FINE
 from tests.universe.test_blueprint_stage import good as good_blueprint
 
+pytestmark = pytest.mark.long
 Runs = Callable[..., Run]
 TRIES = len(SHARD_FAULTS) + len(DIMENSIONS) + 2
 SEEDS = ("retriever=bm25", "retriever.taboos=200", f"ids={SEED_ID}")
