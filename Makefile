@@ -38,7 +38,7 @@ train-demo: venv ## a reward model trained from what ships, on two cores in minu
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train]'
 	@$(BIN)/python -m ccfw experiment=train_demo
 
-test: venv ## every test but the long ones: about four minutes on two cores
+test: venv ## every test but the long ones: under ten minutes on two cores
 	@$(BIN)/python -m pytest -n $(WORKERS) -m "not long"
 
 test-all: venv ## every test

@@ -37,7 +37,7 @@ OWNERS = {
     "torch": {f"ccfw.training.{name}" for name in ("callbacks", "grpo", "reward", "scoring", "trunk", "weights")},
     "transformers": {f"ccfw.training.{name}" for name in ("callbacks", "grpo", "reward", "trunk", "weights")},
     "trl": {"ccfw.training.grpo", "ccfw.training.reward"},
-    "peft": {"ccfw.training.grpo", "ccfw.training.reward"},
+    "peft": {"ccfw.training.adapters"},
     "datasets": {"ccfw.training.grpo", "ccfw.training.reward"},
 }
 PURE = (

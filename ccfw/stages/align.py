@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ccfw.alignment import ALL, Association, Baseline, Group, Reliability, alignment, panel
+from ccfw.alignment import ALL, Baseline, alignment, panel
 from ccfw.report.agreement_judge import Aligned, baseline_metrics, completeness, metrics, page, rows
 from ccfw.settings import Settings
 from ccfw.stages.context import Context, StageResult
@@ -114,10 +114,6 @@ def _write(folder: Path, aligned: Aligned, level: float) -> list[Path]:
     for name, text in texts.items():
         write_atomically(folder / name, text)
     return [folder / name for name in texts]
-
-
-def _by_group(found: Mapping[Group, Association] | Mapping[Group, Reliability]) -> dict[str, dict[str, float | None]]:
-    return {f"{partition}/{group}": each._asdict() for (partition, group), each in found.items()}
 
 
 def ratings_run(settings: Settings, study: Study, baseline: Baseline) -> Tracked:

@@ -110,11 +110,6 @@ def gathered(context: Context, own_root: Sequence[Folder]) -> Gathered | None:
     )
 
 
-def judged_models(context: Context, evaluated: Sequence[Folder]) -> dict[str, Judged]:
-    """Return every assistant that was judged as the job asks, by the fingerprint of its episodes."""
-    return _compared(context, evaluated, _wanted(context), context.settings.judge.aggregation)
-
-
 def _wanted(context: Context) -> list[str]:
     members = context.settings.judge.members.values()
     return [evaluate.comparable(evaluate.parts(context, member)) for member in members]

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import torch
 from datasets import Dataset
-from peft import LoraConfig
 from transformers import PrinterCallback, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
 from ccfw.settings import GrpoConfig, PolicyConfig
 from ccfw.stop import Stop
+from ccfw.training.adapters import adapters
 from ccfw.training.callbacks import Watch, guarded
 from ccfw.training.encoding import ends_of_turn
 from ccfw.training.monitor import Limits, Look, Monitor, Trip, length_correlation, repetition, zero_variance
@@ -86,7 +86,7 @@ def fit(
         train_dataset=Dataset.from_list(rows),
         processing_class=loaded.tokenizer,
         callbacks=[Watch(stop), watch],
-        peft_config=_lora(policy),
+        peft_config=adapters(policy.lora, "CAUSAL_LM"),
     )
     if config.beta and policy.lora is None:
         trainer.ref_model = trainer.accelerator.prepare_model(copy.deepcopy(loaded.model).eval(), evaluation_mode=True)
@@ -274,18 +274,6 @@ def _function(name: str, rewarder: Rewarder, watch: _Watch) -> Callable[..., lis
 
     reward.__name__ = name
     return reward
-
-
-def _lora(policy: PolicyConfig) -> LoraConfig | None:
-    if policy.lora is None:
-        return None
-    return LoraConfig(
-        task_type="CAUSAL_LM",
-        r=policy.lora.rank,
-        lora_alpha=policy.lora.alpha,
-        lora_dropout=policy.lora.dropout,
-        target_modules=list(policy.lora.modules) or "all-linear",
-    )
 
 
 def _arguments(config: GrpoConfig, policy: PolicyConfig, folder: Path, seed: int, weights: list[float]) -> GRPOConfig:

@@ -15,7 +15,6 @@ from typing import Any
 
 import torch
 from datasets import Dataset
-from peft import LoraConfig
 from transformers import PrinterCallback
 from trl import RewardConfig as TrlRewardConfig
 from trl import RewardTrainer
@@ -23,6 +22,7 @@ from trl import RewardTrainer
 from ccfw.crisp.records import Preference
 from ccfw.settings import RewardConfig
 from ccfw.stop import Stop
+from ccfw.training.adapters import adapters
 from ccfw.training.callbacks import Watch, guarded
 from ccfw.training.encoding import encode
 from ccfw.training.texts import question_text
@@ -75,7 +75,7 @@ def fit(
         train_dataset=Dataset.from_list(rows),
         processing_class=loaded.tokenizer,
         callbacks=[Watch(stop, _tell)],
-        peft_config=_lora(config),
+        peft_config=adapters(config.lora, "SEQ_CLS", modules_to_save=["score"]),
     )
     trainer.remove_callback(PrinterCallback)
     count = sum(each.numel() for each in trainer.model.parameters() if each.requires_grad)
@@ -130,19 +130,6 @@ def _trained_part(config: RewardConfig, model: Any, rows: Sequence[dict[str, lis
     trunk.fill([ids for row in rows for ids in row.values()], stop)
     trunk.check()
     return trunk.top
-
-
-def _lora(config: RewardConfig) -> LoraConfig | None:
-    if config.lora is None:
-        return None
-    return LoraConfig(
-        task_type="SEQ_CLS",
-        r=config.lora.rank,
-        lora_alpha=config.lora.alpha,
-        lora_dropout=config.lora.dropout,
-        target_modules=list(config.lora.modules) or "all-linear",
-        modules_to_save=["score"],
-    )
 
 
 def _arguments(config: RewardConfig, folder: Path, seed: int) -> TrlRewardConfig:
