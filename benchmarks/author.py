@@ -19,10 +19,10 @@ import orjson
 
 from benchmarks.server import response
 from benchmarks.wire import Sent, http, serve
-from ccfw.audits import DIMENSIONS
+from ccfw.authoring.audits import DIMENSIONS
 from ccfw.checks.template import render
 from ccfw.datasets import load
-from ccfw.settings import DatasetConfig
+from ccfw.settings.dialogues import DatasetConfig
 
 _TOWNS = {
     "SG": "jurong",

@@ -30,7 +30,7 @@ from ccfw.llm.ledger import Ledger
 from ccfw.llm.openai_http import close
 from ccfw.llm.types import ChatRequest
 from ccfw.records import Message
-from ccfw.settings import ModelConfig, Price
+from ccfw.settings.models import ModelConfig, Price
 from ccfw.stop import Stop
 from tests.fakes.filling import prose
 from tests.samples import model_config

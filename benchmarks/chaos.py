@@ -37,7 +37,7 @@ from ccfw.llm.limiter import Limiter
 from ccfw.llm.openai_http import OpenAIHttpClient, close
 from ccfw.llm.types import ChatReply, ChatRequest
 from ccfw.records import FailureKind, Judgement, Metric
-from ccfw.settings import ModelConfig
+from ccfw.settings.models import ModelConfig
 from ccfw.stages.batch import run_batch, workers
 from ccfw.stages.context import StageResult
 from ccfw.stages.evaluate import Bench

@@ -22,7 +22,8 @@ from ccfw.prompts import PromptSet
 from ccfw.records import Episode, Judgement, Metric, Scenario
 from ccfw.request import to_settings
 from ccfw.resources import resource
-from ccfw.settings import ModelConfig, Settings
+from ccfw.settings import Settings
+from ccfw.settings.models import ModelConfig
 from ccfw.stages.batch import run_batch, workers
 from ccfw.stages.context import StageResult
 from ccfw.stages.evaluate import Bench, judgement_id

@@ -17,7 +17,7 @@ from ccfw.llm.ledger import Ledger
 from ccfw.llm.litellm_client import LitellmClient
 from ccfw.llm.openai_http import OpenAIHttpClient
 from ccfw.llm.types import ChatClient
-from ccfw.settings import ModelConfig
+from ccfw.settings.models import ModelConfig
 
 
 def transport(name: str, model: ModelConfig) -> ChatClient:

@@ -20,20 +20,20 @@ import numpy as np
 
 from benchmarks.clock import Times, interleaved
 from benchmarks.page import Bar, Section
-from ccfw.read_universe import read_universe
+from ccfw.judging.score_table import METRICS, ScoreTable
 from ccfw.records import ChallengeConfig, LanguageMode, Region, Seed, SimulationMode, Tier
 from ccfw.report import build
 from ccfw.report.board import Assistant, board
 from ccfw.report.composition import composition, composition_table
 from ccfw.report.standings import Terms
 from ccfw.resources import resource as shipped
-from ccfw.score_table import METRICS, ScoreTable
-from ccfw.seed_id import episode_id
-from ccfw.seeds import TIERS, Shares, allocate, names
 from ccfw.selection import Outline
 from ccfw.stages.report_page import files, published
 from ccfw.stages.scores import keep, kept_at, stored_scores
 from ccfw.store import Output, done_ids
+from ccfw.universe.reading import read_universe
+from ccfw.universe.seed_id import episode_id
+from ccfw.universe.seeds import TIERS, Shares, allocate, names
 
 ASSISTANTS, SEEDS, CORPUS = 18, 7_305, 144_453
 TOTAL_S, PEAK_GB, STATISTICS_S, COMPOSITION_S = 60, 3.0, 5, 10

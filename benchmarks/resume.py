@@ -14,7 +14,7 @@ from benchmarks.judging import long_episode, played, work
 from benchmarks.page import Bar, Section
 from ccfw.datasets import load
 from ccfw.records import Episode, Judgement, Metric, Record
-from ccfw.settings import DatasetConfig
+from ccfw.settings.dialogues import DatasetConfig
 from ccfw.store import Output, RecordFile, done_ids, read_records
 
 FASTER = 10

@@ -25,11 +25,11 @@ from ccfw.knowledge.retriever import Retriever, Wanted
 from ccfw.knowledge.shelf import Shelf, build_shelf
 from ccfw.knowledge.shipped import taboo_text
 from ccfw.knowledge.vectors import Spread, VectorIndex, unit
-from ccfw.read_universe import read_universe
 from ccfw.records import Region
 from ccfw.resources import resource
-from ccfw.seeds import TIERS, Shares, allocate
-from ccfw.settings import RetrieverConfig
+from ccfw.settings.knowledge import RetrieverConfig
+from ccfw.universe.reading import read_universe
+from ccfw.universe.seeds import TIERS, Shares, allocate
 
 PASSAGES, K, IN_ROUND, ROUNDS = 181_000, 10, 20, 11
 MOST_MS, MOST_LOAD_S, MOST_SEEDS_S = 3.0, 1.0, 90.0

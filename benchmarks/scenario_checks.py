@@ -23,10 +23,10 @@ from ccfw.checks import shards as shard_checks
 from ccfw.checks.blueprint import Supplied
 from ccfw.checks.issue import Check
 from ccfw.knowledge.files import read_taboos
-from ccfw.read_universe import read_universe
 from ccfw.records import Scenario
 from ccfw.resources import resource
 from ccfw.stages.desk import Desk, shipped_passages
+from ccfw.universe.reading import read_universe
 
 CORPUS = Path(__file__).parent.parent / "tests" / "checks" / "labelled_scenarios.jsonl"
 STARTER = resource("data") / "starter"

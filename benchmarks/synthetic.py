@@ -21,11 +21,12 @@ from ccfw.datasets import load
 from ccfw.records import LanguageMode, Metric, Scenario
 from ccfw.request import to_settings
 from ccfw.resources import resource
-from ccfw.seed_id import episode_id
-from ccfw.settings import DatasetConfig, Settings
+from ccfw.settings import Settings
+from ccfw.settings.dialogues import DatasetConfig
 from ccfw.stages import evaluate, simulate
 from ccfw.stages.context import Context
 from ccfw.store import Output, fingerprint
+from ccfw.universe.seed_id import episode_id
 
 _VARIANTS = 20
 """Different conversations about one scenario."""

@@ -27,8 +27,8 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from ccfw import trios
 from ccfw.errors import CcfwError, RequestError
+from ccfw.judging import trios
 from ccfw.outcome import ENDED, Outcome, io_error, of_error, say, worst
 from ccfw.request import Request, check, literal, to_settings
 from ccfw.resources import resource

@@ -25,7 +25,7 @@ from ccfw.errors import RequestError, StoreError
 from ccfw.records import Scenario, Seed
 from ccfw.resources import resource
 from ccfw.selection import Outline, outline
-from ccfw.settings import DatasetConfig
+from ccfw.settings.dialogues import DatasetConfig
 from ccfw.store import fingerprint, write_atomically
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,8 @@ from ccfw.estimate import Estimate, dollars, sum_of, table
 from ccfw.llm import batch, local, prices, transports
 from ccfw.outcome import Outcome, io_error, of_error, say
 from ccfw.secrets import sendable
-from ccfw.settings import ModelConfig, Settings
+from ccfw.settings import Settings
+from ccfw.settings.models import ModelConfig
 from ccfw.stages import plan, stage
 from ccfw.stages.checked import check_knowledge, gather
 from ccfw.stages.checked_crisp import check_situated

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from ccfw.seed_id import Challenge, seed_id
+from ccfw.universe.seed_id import Challenge, seed_id
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 

@@ -19,12 +19,12 @@ from ccfw.knowledge.files import read_passages, read_taboos
 from ccfw.knowledge.records import Passage, Taboo
 from ccfw.outcome import say
 from ccfw.paragraphs import filled, line_width
-from ccfw.read_universe import read_universe
 from ccfw.resources import resource
 from ccfw.scenario_page import scenario_page
-from ccfw.settings import DatasetConfig
+from ccfw.settings.dialogues import DatasetConfig
 from ccfw.terminal import printable
-from ccfw.universe import Identity, LibraryTemplate
+from ccfw.universe.reading import read_universe
+from ccfw.universe.records import Identity, LibraryTemplate
 
 SHARE = 0.05
 SCENARIOS = 3

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 from filelock import FileLock
 
+from ccfw.judging.score_table import COLUMNS
 from ccfw.outcome import Outcome
 from ccfw.records import Episode, Judgement
 from ccfw.report.tables import Row
-from ccfw.score_table import COLUMNS
 from ccfw.secrets import scrub
 from ccfw.settings import Settings
 

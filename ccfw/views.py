@@ -22,8 +22,8 @@ from functools import lru_cache
 from typing import Any
 
 from ccfw.records import Episode, LanguageMode, Message, Metric, Persona, Scenario, Shard, Turn
-from ccfw.seed_id import episode_id
 from ccfw.styles import directive, speech_guidance
+from ccfw.universe.seed_id import episode_id
 
 REGION_NAMES = {
     "SG": "Singapore",

@@ -26,7 +26,7 @@ from ccfw.records import (
     TerminationReason,
     Turn,
 )
-from ccfw.settings import ModelConfig
+from ccfw.settings.models import ModelConfig
 
 ROOT = Path(__file__).resolve().parents[1]
 STARTER = ROOT / "data" / "starter"

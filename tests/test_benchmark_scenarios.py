@@ -10,20 +10,20 @@ import pytest
 
 from benchmarks.author import Author, blueprint, shards
 from benchmarks.scenarios import Looked, Ran, ids
-from ccfw.blueprints import Filling, Native, assemble, read_filling, schema, validate
+from ccfw.authoring.blueprints import Filling, Native, assemble, read_filling, schema, validate
+from ccfw.authoring.shards import Script, read_script
+from ccfw.authoring.shards import assemble as scenario_of
+from ccfw.authoring.shards import schema as shard_schema
 from ccfw.checks.blueprint import TRANSLATED, check
 from ccfw.checks.shards import check as check_shards
 from ccfw.knowledge.files import read_taboos
 from ccfw.prompts import PromptSet
-from ccfw.read_universe import read_universe
 from ccfw.resources import resource
-from ccfw.shards import Script, read_script
-from ccfw.shards import assemble as scenario_of
-from ccfw.shards import schema as shard_schema
 from ccfw.stages.blueprint_author import _known
 from ccfw.stages.briefing import generator_fields, translation_fields
 from ccfw.stages.desk import NOTHING, Brief, Desk, shipped_passages
 from ccfw.stages.shard_author import generator_fields as shard_fields
+from ccfw.universe.reading import read_universe
 from tests.universe.replies import SEED, TABOO
 from tests.universe.shard_replies import GOOD_SHARDS
 

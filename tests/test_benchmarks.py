@@ -20,12 +20,12 @@ from benchmarks.server import Conversation, response
 from benchmarks.sides import INTERPRETER, Cell, Found, Round, peer
 from benchmarks.synthetic import _episodes, _scenarios
 from ccfw.datasets import load
+from ccfw.judging.rubric import Verdict, read_verdict
 from ccfw.llm.asking import build_request
 from ccfw.llm.litellm_client import LitellmClient
 from ccfw.records import Episode, LanguageMode, Message
-from ccfw.rubric import Verdict, read_verdict
-from ccfw.seed_id import episode_id
-from ccfw.settings import DatasetConfig
+from ccfw.settings.dialogues import DatasetConfig
+from ccfw.universe.seed_id import episode_id
 from ccfw.views import judge_view
 from tests.samples import ROOT, model_config
 

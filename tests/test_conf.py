@@ -17,7 +17,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob
 from omegaconf import OmegaConf
 
-from ccfw import trios
+from ccfw.judging import trios
 from ccfw.request import to_settings
 from ccfw.resources import resource
 from ccfw.settings import Settings

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from ccfw import datasets
+from ccfw.authoring.shard_records import ShardRecord
 from ccfw.datasets import Dataset, load, scenario_digest
 from ccfw.errors import RequestError, StoreError
 from ccfw.records import Scenario
 from ccfw.selection import outline
-from ccfw.settings import DatasetConfig
-from ccfw.shard_records import ShardRecord
+from ccfw.settings.dialogues import DatasetConfig
 from tests.samples import SEED, STARTER, put, raw_scenario, scenario_of
 
 OTHER = "VN_Kinh_Buddhist_F_18_34__TPL_CUL_FEST_01__TRAP__CTX"

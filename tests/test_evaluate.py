@@ -19,15 +19,16 @@ from ccfw.llm.ledger import Ledger
 from ccfw.llm.types import ChatReply, ChatRequest
 from ccfw.prompts import PromptSet
 from ccfw.records import Episode, Judgement, LanguageMode, Metric, Scenario
-from ccfw.seed_id import episode_id
 from ccfw.selection import random_order
-from ccfw.settings import BatchConfig, Settings
+from ccfw.settings import Settings
+from ccfw.settings.dialogues import BatchConfig
 from ccfw.stages import evaluate
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.evaluate import Bench, _judge, _judge_until, _look, judgement_id
 from ccfw.store import Output, RecordFile, fingerprint, read_records
+from ccfw.universe.seed_id import episode_id
+from tests.judging.test_rubric import FULL
 from tests.samples import ROOT, episode_of, judgement_of, model_config, raw_model, reply
-from tests.test_rubric import FULL
 from tests.test_settings import content, option
 from tests.test_settings import judge as panel
 

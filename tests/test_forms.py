@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ccfw.audits import DIMENSIONS, read_audit
-from ccfw.blueprint_review import read_english, read_translation
+from ccfw.authoring.audits import DIMENSIONS, read_audit
+from ccfw.authoring.blueprint_review import read_english, read_translation
 from ccfw.forms import MOST_CHARACTERS, TEXT, an_object, read_form
 from ccfw.records import Failure, FailureKind
 

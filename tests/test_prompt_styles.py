@@ -11,12 +11,12 @@ import pytest
 import yaml
 
 from ccfw.errors import PromptError
+from ccfw.judging.rubric import RUBRICS, TYPICALITY_SCORES, Breadth
 from ccfw.prompts import PromptSet
 from ccfw.records import LanguageMode, Message, Metric, Scenario
-from ccfw.rubric import RUBRICS, TYPICALITY_SCORES, Breadth
-from ccfw.seed_id import episode_id
 from ccfw.stages.simulate import assistant_messages, simulator_messages
 from ccfw.styles import directive
+from ccfw.universe.seed_id import episode_id
 from ccfw.views import METRIC_FIELDS, conversation, gold_view, simulator_view
 from tests.samples import ROOT, turn
 

@@ -12,8 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ccfw.records import Region, Scenario, Tier
-from ccfw.seed_id import seed_id
 from ccfw.selection import Criteria, Outline, choose, outline, problems, random_order, stratum
+from ccfw.universe.seed_id import seed_id
 from tests.samples import raw_scenario, scenario_of
 
 Stratum = tuple[Region, Tier]

@@ -8,7 +8,8 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from ccfw.settings import ModelConfig, Settings
+from ccfw.settings import Settings
+from ccfw.settings.models import ModelConfig
 from tests.samples import ROOT, model_config, raw_model
 
 KEYED, KEYLESS = "haiku45", "smollm2"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ccfw.checks.template import MAX_DEFINITION_WORDS, OPENING, SENTENCES, slots
 from ccfw.checks.text import count_words, sentences
 from ccfw.records import Region
-from ccfw.universe import LibraryTemplate
+from ccfw.universe.records import LibraryTemplate
 
 SLOTS = (3, 7)
 HOPS = (3, 5)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from ccfw.histories import Step
+from ccfw.authoring.histories import Step
 from ccfw.records import Failure, Record, Region, Text
 
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ccfw.errors import RequestError
 from ccfw.humans.printed import brief, exact, shown
 from ccfw.humans.records import Key, Rating, Ratings, Row
-from ccfw.settings import RatingsConfig
+from ccfw.settings.align import RatingsConfig
 
 LISTED = 20
 """Problems of one kind of place that a message lists; the rest are counted."""

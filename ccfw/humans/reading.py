@@ -10,7 +10,7 @@ from ccfw.humans.checking import ratings_of
 from ccfw.humans.files import read_rows
 from ccfw.humans.layouts import FLATTEN
 from ccfw.humans.records import Ratings
-from ccfw.settings import RatingsConfig
+from ccfw.settings.align import RatingsConfig
 from ccfw.store import digest
 
 VERSION = 2

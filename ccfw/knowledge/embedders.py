@@ -17,7 +17,7 @@ from ccfw.errors import ProviderError, RequestError
 from ccfw.knowledge.nearest import Floats
 from ccfw.knowledge.vectors import unit
 from ccfw.secrets import sendable
-from ccfw.settings import EmbedderConfig
+from ccfw.settings.knowledge import EmbedderConfig
 from ccfw.stop import Stop
 
 log = logging.getLogger(__name__)

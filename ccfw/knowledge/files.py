@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ccfw.errors import StoreError
 from ccfw.knowledge.records import Passage, Taboo
-from ccfw.read_universe import yaml_files, yaml_list
+from ccfw.universe.reading import yaml_files, yaml_list
 
 
 @lru_cache(maxsize=4)

@@ -19,8 +19,8 @@ from ccfw.knowledge.records import Taboo
 from ccfw.knowledge.sources import FORMS, Form, Outcome
 from ccfw.knowledge.stated import Unfit, misshapen
 from ccfw.knowledge.tables import Row, Table
-from ccfw.read_universe import read_universe, yaml_record
 from ccfw.stop import Stop
+from ccfw.universe.reading import read_universe, yaml_record
 
 log = logging.getLogger(__name__)
 _PARQUET = b"PAR1"

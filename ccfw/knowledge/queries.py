@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ccfw.records import Persona
-from ccfw.universe import LibraryTemplate
+from ccfw.universe.records import LibraryTemplate
 
 INSTRUCTION = (
     "Find articles with the particular words, places, customs, dishes, rites or taboos of East and Southeast Asian "

@@ -9,8 +9,8 @@ from ccfw.errors import RequestError
 from ccfw.knowledge.lists import titles
 from ccfw.knowledge.regions import Lists, Rules
 from ccfw.knowledge.rendering import Markup
-from ccfw.read_universe import yaml_record
 from ccfw.records import Region
+from ccfw.universe.reading import yaml_record
 
 RULES = ("rules.yaml", "markup.yaml")
 """Files of ``data/kb``."""

@@ -14,7 +14,7 @@ from ccfw.knowledge.records import Passage, Taboo
 from ccfw.knowledge.shelf import stored_vectors, vectors_of
 from ccfw.knowledge.vectors import sorted_by_region
 from ccfw.resources import resource
-from ccfw.settings import EmbedderConfig
+from ccfw.settings.knowledge import EmbedderConfig
 
 SHIPPED_WITH = EmbedderConfig(kind="e5", model="multilingual-e5-small-q4", threads=1, api_base=None, api_key_env=None)
 """The embedder of ``conf/retriever/e5.yaml``."""

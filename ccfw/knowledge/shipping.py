@@ -9,8 +9,8 @@ from ccfw.knowledge.files import read_passages, read_taboos
 from ccfw.knowledge.likeness import ship_templates
 from ccfw.knowledge.shelf import build_shelf, vectors_of
 from ccfw.knowledge.shipped import SHIPPED_WITH, passage_text, shipped_folder, taboo_text
-from ccfw.read_universe import read_universe
 from ccfw.resources import resource
+from ccfw.universe.reading import read_universe
 
 
 def ship(cache: Path) -> None:

@@ -11,7 +11,7 @@ from ccfw.llm.replies import said
 from ccfw.llm.types import ChatClient, ChatReply, ChatRequest
 from ccfw.parsing import Refusal, visible
 from ccfw.records import Failure, FailureKind, Message
-from ccfw.settings import ModelConfig
+from ccfw.settings.models import ModelConfig
 
 V = TypeVar("V")
 _LONGEST_REASON = 80

@@ -22,7 +22,7 @@ from ccfw.errors import ProviderError, StoreError
 from ccfw.llm.ledger import Ledger
 from ccfw.llm.replies import said
 from ccfw.llm.types import ChatReply, ChatRequest
-from ccfw.settings import ModelConfig
+from ccfw.settings.models import ModelConfig
 from ccfw.stop import Stop
 from ccfw.store import write_atomically
 

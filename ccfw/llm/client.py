@@ -18,7 +18,7 @@ from ccfw.llm.ledger import LEAST_FREE, Ledger
 from ccfw.llm.limiter import Limiter
 from ccfw.llm.transports import open_transport
 from ccfw.llm.types import ChatClient, ChatReply, ChatRequest
-from ccfw.settings import ModelConfig
+from ccfw.settings.models import ModelConfig
 from ccfw.stop import Stop
 
 log = logging.getLogger(__name__)

@@ -32,7 +32,8 @@ from ccfw.llm.replies import (
     usage_of,
 )
 from ccfw.llm.types import ChatReply, ChatRequest, Usage
-from ccfw.settings import EmbedderConfig, ModelConfig
+from ccfw.settings.knowledge import EmbedderConfig
+from ccfw.settings.models import ModelConfig
 
 _UNPRICED = {"batch_ignore_default_logging": True}
 """Keeps litellm from downloading a finished batch's output once more, to price it for nobody."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ccfw.errors import RequestError
-from ccfw.settings import Embedded, ModelConfig
+from ccfw.settings.models import Embedded, ModelConfig
 
 _TEMPERATURE = 0.2
 """SmolLM2's own model card: low temperature, top-p 0.9; used where a request names no temperature."""

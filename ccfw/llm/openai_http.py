@@ -37,7 +37,7 @@ from ccfw.llm.replies import (
     usage_of,
 )
 from ccfw.llm.types import ChatReply, ChatRequest, Usage
-from ccfw.settings import ModelConfig
+from ccfw.settings.models import ModelConfig
 
 OPENAI = "https://api.openai.com/v1"
 _HERE = frozenset({"localhost", "127.0.0.1", "::1"})

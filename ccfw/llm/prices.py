@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ccfw.llm.types import ChatRequest, Usage
-from ccfw.settings import ModelConfig
+from ccfw.settings.models import ModelConfig
 
 _LIST = "model_prices_and_context_window_backup.json"
 _IN, _OUT = "input_cost_per_token", "output_cost_per_token"

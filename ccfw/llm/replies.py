@@ -18,7 +18,7 @@ from typing import Any
 from ccfw.errors import ProviderError
 from ccfw.llm.types import ChatReply, ChatRequest, Usage
 from ccfw.secrets import SHORTEST, scrub
-from ccfw.settings import ModelConfig
+from ccfw.settings.models import ModelConfig
 from ccfw.terminal import printable
 
 PASSING = frozenset({408, 409, 425, 429})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ccfw.llm import local
 from ccfw.llm.types import ChatClient
-from ccfw.settings import ModelConfig
+from ccfw.settings.models import ModelConfig
 
 
 def open_transport(model: ModelConfig) -> ChatClient:

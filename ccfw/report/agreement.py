@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ccfw.alignment import FIGURES, Figure, Line
+from ccfw.align.alignment import FIGURES, Figure, Line
 from ccfw.report.latex import tabular
 from ccfw.report.writing import NONE, as_markdown, comma_separated, markdown_table
 

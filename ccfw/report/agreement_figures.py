@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ccfw.alignment import ALL, Group
+from ccfw.align.alignment import ALL, Group
+from ccfw.align.panel_records import Candidate, PanelStudy
 from ccfw.humans.printed import brief
-from ccfw.panel_records import Candidate, PanelStudy
 from ccfw.report.agreement import counted
 from ccfw.report.figures import as_text, canvas, saved
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ccfw.alignment import ALL, Alignment, Baseline, Group, Line
+from ccfw.align.alignment import ALL, Alignment, Baseline, Group, Line
 from ccfw.humans.study import People
 from ccfw.report.agreement import (
     LINE_HEAD,

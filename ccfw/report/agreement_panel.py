@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ccfw.alignment import ALL, Figure, Line, known
-from ccfw.panel_records import Candidate, PanelStudy, Rank
-from ccfw.published import Agreement, GroupTable, Published
+from ccfw.align.alignment import ALL, Figure, Line, known
+from ccfw.align.panel_records import Candidate, PanelStudy, Rank
+from ccfw.align.published import Agreement, GroupTable, Published
 from ccfw.report.agreement import (
     LINE_HEAD,
     Table,

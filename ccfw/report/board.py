@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ccfw.judging.score_table import COLUMNS, Array, ScoreTable
 from ccfw.records import LanguageMode, Region, Tier
-from ccfw.score_table import COLUMNS, Array, ScoreTable
-from ccfw.seed_id import episode_id
 from ccfw.selection import Outline
 from ccfw.stats.resampling import Ints
+from ccfw.universe.seed_id import episode_id
 
 MOST_GROUPS = 250
 """Groups of an axis that are told apart; of one with more nothing is shown, and that is said."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ccfw.published_scores import PublishedScores
+from ccfw.judging.score_table import COLUMNS, ScoreTable
 from ccfw.records import LanguageMode, SimulationMode
 from ccfw.report.board import CLEAN, H3, LANGUAGES, TDQ, Board
 from ccfw.report.composition import Composition, composition_table
@@ -28,15 +28,15 @@ from ccfw.report.disparities import Disparities, disparities, disparity_table, s
 from ccfw.report.distribution import SCORES, TITLES, distribution, distribution_table
 from ccfw.report.leaderboard import Apart, leaderboard
 from ccfw.report.plots import Bar, Figure, Grid, Point, forest, heat_map, scatter, shares
+from ccfw.report.published_scores import PublishedScores
 from ccfw.report.sections import FigureView, Report, TableView
 from ccfw.report.slices import Sliced, left_out, slice_table, sliced
 from ccfw.report.standings import Standings, Terms, of_table, scopes, standings
 from ccfw.report.tables import FEW, FEW_CAUTION, HEADINGS, shown
 from ccfw.report.writing import as_markdown
-from ccfw.score_table import COLUMNS, ScoreTable
-from ccfw.seed_id import episode_id
 from ccfw.stats.pairs import Pairs
 from ccfw.stats.resampling import Ints, one_thread
+from ccfw.universe.seed_id import episode_id
 
 _AT_ONCE = 2
 """Computations that run side by side; most of each is in numpy, which lets others run."""

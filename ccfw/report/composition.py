@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ccfw.published_scores import PublishedScores
 from ccfw.records import LanguageMode, Region, SimulationMode, Tier
 from ccfw.report.board import LANGUAGES
+from ccfw.report.published_scores import PublishedScores
 from ccfw.report.sections import TableView
-from ccfw.seed_id import episode_id
 from ccfw.selection import Outline
 from ccfw.stats.resampling import Ints
+from ccfw.universe.seed_id import episode_id
 
 _TIERS = (Tier.STANDARD, Tier.CONTEXTUAL, Tier.NORMATIVE)
 _REGIONS = tuple(Region)

@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ccfw.published_scores import PublishedScores
+from ccfw.judging.score_table import COLUMNS
 from ccfw.records import LanguageMode
 from ccfw.report.board import CLEAN, H3, LANGUAGES, TDQ, TRAPS, Board
 from ccfw.report.cells import interval, number, p_value, points_of_percent, signed
 from ccfw.report.leaderboard import differences
+from ccfw.report.published_scores import PublishedScores
 from ccfw.report.sections import TableView
 from ccfw.report.slices import MEASURES, Sliced
 from ccfw.report.standings import Terms
 from ccfw.report.tables import FEW, HEADINGS
 from ccfw.report.writing import NONE
-from ccfw.score_table import COLUMNS
 from ccfw.stats.intervals import Bounds, contrast, percentile
 from ccfw.stats.pairs import Pairs, adjusted, paired, whole
 from ccfw.stats.resampling import Array, Ints, Resampled, Slices, distinct_columns, ratios, resampled

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ccfw.judging.score_table import COLUMNS
 from ccfw.records import Metric
 from ccfw.report.board import Board
 from ccfw.report.sections import TableView
 from ccfw.report.writing import NONE
-from ccfw.score_table import COLUMNS
 from ccfw.stats.resampling import Ints
 
 SCORES = (1, 2, 3, 4, 5)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ccfw.histories import Fault, Step, WrittenRecord
+from ccfw.authoring.histories import Fault, Step, WrittenRecord
 
 _COMMON = 5
 _SHOWN = 160

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ccfw.published_scores import PublishedAssistant, PublishedScores
+from ccfw.judging.score_table import COLUMNS
 from ccfw.records import LanguageMode
 from ccfw.report.board import LANGUAGES
+from ccfw.report.published_scores import PublishedAssistant, PublishedScores
 from ccfw.report.sections import TableView
 from ccfw.report.standings import Standing, Standings, Terms
 from ccfw.report.tables import FEW, HEADINGS, shown
 from ccfw.report.writing import NONE
-from ccfw.score_table import COLUMNS
 from ccfw.stats.bootstrap import Interval
 
 HEAD = ("Assistant", *HEADINGS, "Rank", "Group", "Judged")

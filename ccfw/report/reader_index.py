@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ccfw.judging.score_table import COLUMNS
 from ccfw.records import LanguageMode, Region, Tier
-from ccfw.score_table import COLUMNS
 
 SCORES = COLUMNS[:-1]
 """What conversations can be filtered and sorted by: all columns but ``clean``, which is a filter of its own."""

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ccfw.judging.score_table import COLUMNS, Array, ScoreTable
 from ccfw.records import LanguageMode
 from ccfw.report.board import H3, Board
 from ccfw.report.tables import FEW
-from ccfw.score_table import COLUMNS, Array, ScoreTable
 from ccfw.stats.bootstrap import Interval, bootstrap_means
 from ccfw.stats.intervals import ratio_intervals
 from ccfw.stats.pairs import whole

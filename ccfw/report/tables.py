@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ccfw.judging.score_table import COLUMNS, Array
 from ccfw.records import LanguageMode
-from ccfw.score_table import COLUMNS, Array
 from ccfw.stats.bootstrap import Interval, bootstrap_means
 
 HEADINGS = ("3H", "Help", "Hon", "Harm", "TDQ", "Nat", "Plaus", "Typ", "Clean %")

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ccfw.alignment import ALL, Baseline, alignment, panel
+from ccfw.align.alignment import ALL, Baseline, alignment, panel
 from ccfw.report.agreement_judge import Aligned, baseline_metrics, completeness, metrics, page, rows
 from ccfw.settings import Settings
 from ccfw.stages.context import Context, StageResult

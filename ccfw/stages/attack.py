@@ -16,20 +16,20 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from ccfw import attacks
-from ccfw.attacks import Attack, AttackOutcome, outcome_id
 from ccfw.errors import RequestError
+from ccfw.judging import attacks
+from ccfw.judging.attacks import Attack, AttackOutcome, outcome_id
 from ccfw.llm.client import Meter
 from ccfw.prompts import PromptSet
 from ccfw.records import Episode, Failure, FailureKind, Judgement, Metric, Scenario
 from ccfw.resources import resource
-from ccfw.seed_id import episode_id
-from ccfw.settings import ModelConfig
+from ccfw.settings.models import ModelConfig
 from ccfw.stages import evaluate
 from ccfw.stages.batch import run_batch, workers
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.evaluate import Bench, Held, by_member, judgement_id, tell_unscored
 from ccfw.store import Output, digest, done_ids, fingerprint, read_records, write_atomically
+from ccfw.universe.seed_id import episode_id
 
 NAME = "attack"
 T = TypeVar("T")

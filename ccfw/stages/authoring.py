@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from ccfw.histories import WrittenRecord
+from ccfw.authoring.histories import WrittenRecord
 from ccfw.report.drafts import Words, report
 from ccfw.stages.batch import FAILURES, run_batch, workers
 from ccfw.stages.context import Context, StageResult

@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from ccfw.errors import StoppedError
 from ccfw.records import Record
-from ccfw.settings import ModelConfig
+from ccfw.settings.models import ModelConfig
 from ccfw.stages.context import StageResult
 from ccfw.stop import GRACE_S, Stop
 from ccfw.store import Output, RecordFile, done_ids, read_records, write_atomically

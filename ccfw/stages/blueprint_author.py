@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ccfw.blueprint_records import BlueprintRecord, Evidence
-from ccfw.blueprint_review import BACK_SCHEMA, TRANSLATION_SCHEMA, read_english, read_translation
-from ccfw.blueprints import Filling, Known, Native, assemble, read_back, read_filling, schema, validate
+from ccfw.authoring.blueprint_records import BlueprintRecord, Evidence
+from ccfw.authoring.blueprint_review import BACK_SCHEMA, TRANSLATION_SCHEMA, read_english, read_translation
+from ccfw.authoring.blueprints import Filling, Known, Native, assemble, read_back, read_filling, schema, validate
+from ccfw.authoring.openers import opener_pair
 from ccfw.checks.blueprint import TRANSLATED, Supplied, check
 from ccfw.llm.asking import ask, build_request
 from ccfw.llm.client import Client
 from ccfw.llm.types import ChatRequest
-from ccfw.openers import opener_pair
 from ccfw.prompts import PromptSet
 from ccfw.records import Blueprint, Failure, FailureKind, Seed
 from ccfw.settings import Settings

@@ -12,10 +12,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ccfw.audits import AUDIT_CHECKS
-from ccfw.blueprint_records import BlueprintRecord
+from ccfw.authoring.audits import AUDIT_CHECKS
+from ccfw.authoring.blueprint_records import BlueprintRecord
 from ccfw.checks.blueprint import CHECKS, READ_BACK, TRANSLATED
-from ccfw.read_universe import read_universe
 from ccfw.report.blueprints import WORDS
 from ccfw.resources import resource
 from ccfw.stages import kb
@@ -27,6 +26,7 @@ from ccfw.stages.context import Context, StageResult
 from ccfw.stages.desk import Desk, knowledge_files, shipped_passages
 from ccfw.stages.evidence import open_retriever
 from ccfw.store import Output, digest, done_ids, fingerprint
+from ccfw.universe.reading import read_universe
 
 NAME = "blueprints"
 VERSION = 4

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ccfw.blueprints import Filling
+from ccfw.authoring.blueprints import Filling
+from ccfw.authoring.openers import opener_pair
 from ccfw.knowledge.shown import context_lines
-from ccfw.openers import opener_pair
 from ccfw.records import Blueprint
 from ccfw.stages.desk import NOTHING, Brief
 from ccfw.views import REGION_NAMES, persona_summary

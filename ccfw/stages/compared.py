@@ -18,13 +18,13 @@ from ccfw.prompts import PromptSet
 from ccfw.records import Episode, FailureKind, Judgement
 from ccfw.report.wordings import Key, Wording, cost
 from ccfw.resources import resource
-from ccfw.seed_id import episode_id
-from ccfw.settings import ModelConfig
+from ccfw.settings.models import ModelConfig
 from ccfw.stages import evaluate, simulate
 from ccfw.stages.context import Context
 from ccfw.stages.evaluate import Bench, Item
 from ccfw.stages.judged import Folder
 from ccfw.store import StoredRecords, fingerprint, read_records
+from ccfw.universe.seed_id import episode_id
 
 log = logging.getLogger(__name__)
 _OF_DIALOGUE = frozenset({"simulator_prompts", "gold_prompts"})

@@ -28,7 +28,8 @@ from ccfw.prompts import PromptSet
 from ccfw.records import LanguageMode
 from ccfw.resources import resource
 from ccfw.selection import Criteria, Outline, choose, problems
-from ccfw.settings import ModelConfig, Settings
+from ccfw.settings import Settings
+from ccfw.settings.models import ModelConfig
 from ccfw.stop import Stop
 from ccfw.store import Output
 from ccfw.terminal import printable

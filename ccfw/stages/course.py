@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from ccfw.authoring.histories import Fault, Reader, Step
 from ccfw.checks.issue import Issue
-from ccfw.histories import Fault, Reader, Step
 from ccfw.records import Failure, FailureKind
 
 D = TypeVar("D")

@@ -17,7 +17,8 @@ from ccfw.prompts import PromptSet
 from ccfw.records import Failure, FailureKind, Record
 from ccfw.report.agreement import Table
 from ccfw.report.crisp import counts_table, losses_table, page
-from ccfw.settings import ModelConfig, Settings
+from ccfw.settings import Settings
+from ccfw.settings.models import ModelConfig
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.drafting import Drafting
 from ccfw.stages.judged import paid

@@ -16,7 +16,7 @@ from ccfw.knowledge.records import Passage
 from ccfw.knowledge.retriever import Evidence, Retriever, Wanted
 from ccfw.records import Seed, Template
 from ccfw.resources import resource
-from ccfw.universe import Identity, LibraryTemplate, Universe
+from ccfw.universe.records import Identity, LibraryTemplate, Universe
 
 NOTHING = Evidence((), (), ())
 AHEAD = 64

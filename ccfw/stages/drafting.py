@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from ccfw.audits import AUDIT_SCHEMA, read_audit
+from ccfw.authoring.audits import AUDIT_SCHEMA, read_audit
 from ccfw.checks.issue import Issue
 from ccfw.llm.asking import AGAIN, Asked, ask, build_request
 from ccfw.llm.client import Client

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ccfw.errors import ProviderError, RequestError, StoppedError
+from ccfw.judging.rubric import Breadth, Verdict, joint_schema, read_joint, read_verdict, reply_schema
 from ccfw.llm import prices
 from ccfw.llm.asking import Asked, ask, build_request
 from ccfw.llm.batch import prefill
@@ -25,14 +26,14 @@ from ccfw.llm.litellm_client import LitellmBatches
 from ccfw.llm.types import ChatRequest
 from ccfw.prompts import PromptSet
 from ccfw.records import Episode, Failure, FailureKind, Judgement, Metric, Scenario
-from ccfw.rubric import Breadth, Verdict, joint_schema, read_joint, read_verdict, reply_schema
-from ccfw.seed_id import episode_id
 from ccfw.selection import random_order
-from ccfw.settings import ModelConfig, Settings
+from ccfw.settings import Settings
+from ccfw.settings.models import ModelConfig
 from ccfw.stages import simulate
 from ccfw.stages.batch import in_good_order, run_batch, workers
 from ccfw.stages.context import Context, StageResult
 from ccfw.store import Output, StoredRecords, done_ids, fingerprint, read_records
+from ccfw.universe.seed_id import episode_id
 from ccfw.views import judge_view
 
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ def _look(settings: Settings, output: Output, seen: Sequence[Episode], planned: 
     """Read the intervals of every metric, in each language apart, over the episodes judged so far."""
     import numpy as np
 
-    from ccfw.score_table import METRICS, tabulated
+    from ccfw.judging.score_table import METRICS, tabulated
     from ccfw.stats.sequential import Column, stopping_point
 
     stored = tabulated(read_records(output.records, Judgement))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ccfw.alignment import Terms
+from ccfw.align.alignment import Terms
 from ccfw.errors import RequestError
 from ccfw.knowledge import tables
 from ccfw.report.agreement import Table, number, percent, points

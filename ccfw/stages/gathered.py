@@ -8,9 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ccfw.judging.score_table import ScoreTable, combined_table
+from ccfw.judging.scoring import Aggregation
 from ccfw.records import SimulationMode
-from ccfw.score_table import ScoreTable, combined_table
-from ccfw.scoring import Aggregation
 from ccfw.stages import evaluate, simulate
 from ccfw.stages.context import Context
 from ccfw.stages.judged import Folder, folders, paid

@@ -20,18 +20,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ccfw.alignment import Figure
+from ccfw.align.alignment import Figure
 from ccfw.crisp.judging import Said, read_response
 from ccfw.crisp.records import BOUNDS, ResponseRecord, Scale, Situation
 from ccfw.crisp.views import fields_of, policy_view
 from ccfw.errors import RequestError
+from ccfw.judging.scoring import combined
 from ccfw.parsing import Refusal
 from ccfw.prompts import PromptSet
 from ccfw.report.agreement import Table, percent, points
 from ccfw.report.crisp import plain
 from ccfw.report.writing import comma_separated
 from ccfw.resources import resource
-from ccfw.scoring import combined
 from ccfw.settings import Settings
 from ccfw.stages import responses, reward, testbed
 from ccfw.stages.context import Context, StageResult

@@ -28,15 +28,16 @@ from ccfw.knowledge.rules import RULES, read_lists, read_rules
 from ccfw.knowledge.splitting import Size
 from ccfw.knowledge.terms import Rarity
 from ccfw.paragraphs import line_width
-from ccfw.read_universe import read_universe
 from ccfw.records import Region
 from ccfw.resources import resource
-from ccfw.settings import KbBuild, Settings
+from ccfw.settings import Settings
+from ccfw.settings.knowledge import KbBuild
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.evidence import all_taboos, is_built, open_retriever, shipped_taboos
 from ccfw.stop import Stop
 from ccfw.store import Output, digest, fingerprint
 from ccfw.terminal import printable
+from ccfw.universe.reading import read_universe
 
 log = logging.getLogger(__name__)
 NAME = "kb"

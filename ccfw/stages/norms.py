@@ -26,10 +26,10 @@ from ccfw.crisp.norms import (
     repeated,
     without_a_model,
 )
+from ccfw.crisp.reading import read_norm_files, read_norms, shipped_folder
 from ccfw.crisp.records import Loss, Norm, NormRecord, Reason
 from ccfw.crisp.tally import Tally
 from ccfw.errors import RequestError
-from ccfw.read_crisp import read_norm_files, read_norms, shipped_folder
 from ccfw.report.crisp import sources_table
 from ccfw.selection import stratified
 from ccfw.settings import Settings

@@ -5,8 +5,9 @@ Reads   what *align* reads, of every judge at once: all in the file of scores, o
 Writes  ``panel/<fingerprint>/``: ``panel.md``; Tables 3, 11, 12 and 13 as Markdown, CSV and LaTeX; ``panels.csv``,
         every judge and panel in every group; a scatter and heat maps as PNG and SVG; an MLflow run under that of the
         ratings.
-Method  ``ccfw.panel_study``: intervals, ranks, the choice of the best on items that did not choose it, what each judge
-        adds, cascades, means of ratings that nobody gave. The paper's own rows stand beside, marked as published.
+Method  ``ccfw.align.panel_study``: intervals, ranks, the choice of the best on items that did not choose it, what
+        each judge adds, cascades, means of ratings that nobody gave. The paper's own rows stand beside, marked as
+        published.
 """
 
 from __future__ import annotations
@@ -17,11 +18,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ccfw.align.panel_records import Entrant, PanelStudy, Spec, Unrated
+from ccfw.align.panel_study import panel_study
+from ccfw.align.published import Published
 from ccfw.humans.study import clusters_of, scores_of, unrated_keys
-from ccfw.panel_records import Entrant, PanelStudy, Spec, Unrated
-from ccfw.panel_study import panel_study
-from ccfw.published import Published
-from ccfw.read_universe import yaml_record
 from ccfw.report.agreement_panel import choice, every_row, metrics, page, tables
 from ccfw.resources import resource
 from ccfw.settings import Settings
@@ -29,6 +29,7 @@ from ccfw.stages.align import ratings_run
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.rated import Judge, Study, baseline_of, check_files, study_of_all, terms_of
 from ccfw.store import fingerprint, write_atomically
+from ccfw.universe.reading import yaml_record
 
 log = logging.getLogger(__name__)
 

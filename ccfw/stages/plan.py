@@ -13,7 +13,8 @@ from ccfw.llm.asking import AGAIN
 from ccfw.llm.ledger import Ledger
 from ccfw.llm.types import ChatReply, Usage
 from ccfw.records import Episode, Metric
-from ccfw.settings import ModelConfig, Settings
+from ccfw.settings import Settings
+from ccfw.settings.models import ModelConfig
 from ccfw.stages import attack, blueprints, evaluate, shards, simulate, stage
 from ccfw.stages.context import Context
 from ccfw.stages.drafting import role as drafting_role

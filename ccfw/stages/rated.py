@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ccfw.alignment import Baseline, Terms, baseline
+from ccfw.align.alignment import Baseline, Terms, baseline
 from ccfw.datasets import GENERATED, Dataset, load
 from ccfw.errors import RequestError
 from ccfw.humans.printed import brief
@@ -22,12 +22,13 @@ from ccfw.humans.reading import read_ratings
 from ccfw.humans.records import Key, Ratings
 from ccfw.humans.study import Column, People, column_of, people_of
 from ccfw.records import Judgement, LanguageMode
-from ccfw.seed_id import episode_id
-from ccfw.settings import DatasetConfig, Settings
+from ccfw.settings import Settings
+from ccfw.settings.dialogues import DatasetConfig
 from ccfw.stages import evaluate, simulate, stage
 from ccfw.stages.context import Context
 from ccfw.stages.judged import Folder, folders, paid
 from ccfw.store import Output, digest, fingerprint, read_records
+from ccfw.universe.seed_id import episode_id
 
 
 @dataclass(frozen=True, eq=False)

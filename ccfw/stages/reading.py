@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import ConfigDict
 
+from ccfw.judging.score_table import ScoreTable
 from ccfw.records import (
     Episode,
     Judgement,
@@ -37,12 +38,11 @@ from ccfw.report.reader_index import (
     meeting,
     tier_label,
 )
-from ccfw.score_table import ScoreTable
-from ccfw.seed_id import episode_id
 from ccfw.selection import Outline
 from ccfw.stages.context import Context
 from ccfw.stages.gathered import Gathered, Judged
 from ccfw.store import StoredRecords, read_records
+from ccfw.universe.seed_id import episode_id
 
 _METRICS = tuple(Metric)
 

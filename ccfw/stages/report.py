@@ -18,9 +18,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ccfw import attacks
 from ccfw.checks.leakage import said_hidden
 from ccfw.errors import RequestError
+from ccfw.judging import attacks
 from ccfw.records import Episode, Judgement, LanguageMode, Metric
 from ccfw.report.audit import Tally
 from ccfw.report.audit import markdown as markdown_audit
@@ -28,7 +28,6 @@ from ccfw.report.tables import Row, build_row, comma_separated, markdown, plain,
 from ccfw.report.transcripts import transcript
 from ccfw.report.wordings import Agreement, Wording, agreements, agreements_csv, costs_csv
 from ccfw.report.wordings import markdown as markdown_wordings
-from ccfw.seed_id import episode_id
 from ccfw.selection import random_order
 from ccfw.stages import attack, evaluate
 from ccfw.stages.compared import wordings
@@ -37,6 +36,7 @@ from ccfw.stages.gathered import Gathered, Judged, gathered
 from ccfw.stages.judged import Folder, folders, paid
 from ccfw.stages.report_page import Pages
 from ccfw.store import digest, done_ids, fingerprint, read_records, write_atomically
+from ccfw.universe.seed_id import episode_id
 
 NAME = "report"
 log = logging.getLogger(__name__)

@@ -8,14 +8,13 @@ from functools import lru_cache
 from pathlib import Path
 
 from ccfw import __version__
-from ccfw.published_scores import PublishedScores
-from ccfw.read_universe import yaml_record
 from ccfw.records import LanguageMode, SimulationMode
 from ccfw.report import build, page
 from ccfw.report.board import LANGUAGES, Assistant, Board, board
 from ccfw.report.composition import composition
 from ccfw.report.figures import use_fonts
 from ccfw.report.plots import Figure
+from ccfw.report.published_scores import PublishedScores
 from ccfw.report.sections import Report, TableView
 from ccfw.report.standings import Terms
 from ccfw.resources import resource
@@ -23,6 +22,7 @@ from ccfw.stages.context import Context
 from ccfw.stages.gathered import Gathered, Judged
 from ccfw.stages.reading import Reading
 from ccfw.store import digest, write_atomically
+from ccfw.universe.reading import yaml_record
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 
 from ccfw.crisp.records import Loss, Reason, ResponseRecord, ResponseScore, Scale, Situation
 from ccfw.crisp.tally import Tally
+from ccfw.judging.scoring import combined
 from ccfw.records import FailureKind, LanguageMode
 from ccfw.report.crisp import SMALL_JUDGE, PolicyRow, plain, policies_table
 from ccfw.report.writing import comma_separated
-from ccfw.scoring import combined
-from ccfw.settings import ModelConfig, Settings
+from ccfw.settings import Settings
+from ccfw.settings.models import ModelConfig
 from ccfw.stages import testbed
 from ccfw.stages.batch import FAILURES, run_batch, workers
 from ccfw.stages.context import Context, StageResult

@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ccfw.alignment import ALL, Figure, Group
+from ccfw.align.alignment import ALL, Figure, Group
 from ccfw.crisp.pairs import longer, triplet_pairs
 from ccfw.crisp.records import Preference
 from ccfw.errors import RequestError, StoreError

@@ -10,8 +10,8 @@ import numpy as np
 
 from ccfw.errors import StoreError
 from ccfw.frames import read_arrays, write_parquet
+from ccfw.judging.score_table import METRICS, ScoreTable, tabulated
 from ccfw.records import Judgement
-from ccfw.score_table import METRICS, ScoreTable, tabulated
 from ccfw.store import Output, fingerprint, read_records
 
 log = logging.getLogger(__name__)

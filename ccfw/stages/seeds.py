@@ -2,7 +2,7 @@
 
 Reads   the universe in ``data/universe``.
 Writes  ``seeds/<fingerprint>/seeds.parquet``, one seed a row, and ``composition.md``, the counts of Table 2's layout.
-Method  ``ccfw.seeds``; the same ``seed=`` gives the same file.
+Method  ``ccfw.universe.seeds``; the same ``seed=`` gives the same file.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import numpy as np
 
 from ccfw.errors import RequestError
 from ccfw.frames import write_parquet
-from ccfw.read_universe import read_universe
 from ccfw.records import Region
 from ccfw.resources import resource
-from ccfw.seeds import TIERS, Allocation, Shares, allocate, names
 from ccfw.settings import Settings
 from ccfw.stages.context import Context, StageResult
 from ccfw.store import Output, digest, fingerprint, write_atomically
-from ccfw.universe import Universe
+from ccfw.universe.reading import read_universe
+from ccfw.universe.records import Universe
+from ccfw.universe.seeds import TIERS, Allocation, Shares, allocate, names
 
 NAME = "seeds"
 VERSION = 1

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from ccfw.blueprint_records import BlueprintRecord
+from ccfw.authoring.blueprint_records import BlueprintRecord
+from ccfw.authoring.shard_records import ShardRecord
+from ccfw.authoring.shards import Script, assemble, read_script, schema
 from ccfw.checks import shards as checks
 from ccfw.records import Blueprint, Failure, Scenario
-from ccfw.shard_records import ShardRecord
-from ccfw.shards import Script, assemble, read_script, schema
 from ccfw.stages.course import Course
 from ccfw.stages.drafting import Assignment, Drafting
-from ccfw.universe import Identity, Universe
+from ccfw.universe.records import Identity, Universe
 from ccfw.views import REGION_NAMES, persona_summary
 
 

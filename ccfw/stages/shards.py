@@ -14,15 +14,14 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from ccfw.audits import AUDIT_CHECKS
-from ccfw.blueprint_records import BlueprintRecord
+from ccfw.authoring.audits import AUDIT_CHECKS
+from ccfw.authoring.blueprint_records import BlueprintRecord
+from ccfw.authoring.shard_records import ShardRecord
 from ccfw.checks.shards import CHECKS
 from ccfw.errors import RequestError, StoreError
-from ccfw.read_universe import read_universe
 from ccfw.report.shards import WORDS
 from ccfw.resources import resource
 from ccfw.selection import Outline
-from ccfw.shard_records import ShardRecord
 from ccfw.stages import blueprints
 from ccfw.stages.authoring import RECORDS, Authoring, folder_of
 from ccfw.stages.batch import FAILURES
@@ -30,6 +29,7 @@ from ccfw.stages.chosen_seeds import chosen_seeds
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.shard_author import ShardAuthor
 from ccfw.store import Output, StoredRecords, done_ids, fingerprint, read_records, write_atomically
+from ccfw.universe.reading import read_universe
 
 log = logging.getLogger(__name__)
 NAME = "shards"

@@ -32,11 +32,12 @@ from ccfw.records import (
     SimulationMode,
     TerminationReason,
 )
-from ccfw.seed_id import episode_id
-from ccfw.settings import ModelConfig, Settings
+from ccfw.settings import Settings
+from ccfw.settings.models import ModelConfig
 from ccfw.stages.batch import run_batch, workers
 from ccfw.stages.context import Context, StageResult
 from ccfw.store import Output, done_ids, fingerprint, read_records
+from ccfw.universe.seed_id import episode_id
 from ccfw.views import AssistantView, GoldView, SimulatorView, chat_lines, view_fields
 
 NAME = "simulate"

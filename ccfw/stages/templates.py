@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ccfw.authoring.templates import as_yaml_entry, read_templates, schema
 from ccfw.errors import RequestError
 from ccfw.knowledge.likeness import Likeness, library_likeness
 from ccfw.llm.asking import ask, build_request
 from ccfw.llm.client import Client
 from ccfw.llm.types import ChatRequest
 from ccfw.prompts import PromptSet
-from ccfw.read_universe import read_universe
 from ccfw.records import Failure, FailureKind, Record
 from ccfw.resources import resource
 from ccfw.settings import Settings
@@ -28,8 +28,8 @@ from ccfw.stages.batch import FAILURES, run_batch, workers
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.course import Course, next_attempts
 from ccfw.store import Output, done_ids, fingerprint, read_records, write_atomically
-from ccfw.templates import as_yaml_entry, read_templates, schema
-from ccfw.universe import Domain, LibraryTemplate, Subdomain, Universe
+from ccfw.universe.reading import read_universe
+from ccfw.universe.records import Domain, LibraryTemplate, Subdomain, Universe
 
 NAME = "templates"
 Place = tuple[Domain, Subdomain]

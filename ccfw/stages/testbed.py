@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ccfw.crisp.reading import read_situation_file, read_situations, shipped_folder
 from ccfw.crisp.records import SPLITS, Situation
 from ccfw.datasets import NORMCOMPASS, SITUATIONS
 from ccfw.errors import RequestError
-from ccfw.read_crisp import read_situation_file, read_situations, shipped_folder
 from ccfw.selection import stratified
 from ccfw.settings import Settings
 from ccfw.stages import refine, scenarios

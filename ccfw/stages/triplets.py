@@ -14,7 +14,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ccfw.alignment import ALL, Group
+from ccfw.align.alignment import ALL, Group
 from ccfw.crisp.records import Situation, Triplet, TripletRecord
 from ccfw.errors import RequestError
 from ccfw.report.crisp import plain

@@ -6,7 +6,7 @@ from typing import Any
 
 from peft import LoraConfig
 
-from ccfw.settings import LoraTerms
+from ccfw.settings.training import LoraTerms
 
 
 def adapters(terms: LoraTerms | None, task: str, **more: Any) -> LoraConfig | None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ccfw.alignment import Figure, Terms
+from ccfw.align.alignment import Figure, Terms
 from ccfw.training.figures import means
 
 _THOUGHT = "</think>"

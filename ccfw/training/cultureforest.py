@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ccfw.alignment import Figure, Terms
+from ccfw.align.alignment import Figure, Terms
 from ccfw.training.figures import means
 
 Acceptability = Literal["Sometimes", "No"]

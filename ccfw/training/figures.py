@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ccfw.alignment import Figure, Group, Terms
+from ccfw.align.alignment import Figure, Group, Terms
 from ccfw.stats.intervals import Bounds, ratio_intervals
 from ccfw.stats.resampling import Array, Slices
 

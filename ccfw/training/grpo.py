@@ -19,7 +19,7 @@ from datasets import Dataset
 from transformers import PrinterCallback, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
-from ccfw.settings import GrpoConfig, PolicyConfig
+from ccfw.settings.training import GrpoConfig, PolicyConfig
 from ccfw.stop import Stop
 from ccfw.training.adapters import adapters
 from ccfw.training.callbacks import Watch, guarded

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ccfw.alignment import Figure, Terms
+from ccfw.align.alignment import Figure, Terms
 from ccfw.stats.resampling import Array
 from ccfw.training.figures import means
 

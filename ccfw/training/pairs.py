@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ccfw.alignment import Figure, Group, Terms
+from ccfw.align.alignment import Figure, Group, Terms
 from ccfw.checks.text import count_words
 from ccfw.crisp.records import Preference
 from ccfw.training.figures import means

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ccfw.checks.text import count_words
 from ccfw.crisp.records import Preference
-from ccfw.settings import GrpoConfig, LoraTerms, PolicyConfig, RewardConfig, WeightsConfig
+from ccfw.settings.training import GrpoConfig, LoraTerms, PolicyConfig, RewardConfig, WeightsConfig
 from ccfw.training.texts import question_text
 
 _TOKENS_PER_WORD = 1.35

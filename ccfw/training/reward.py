@@ -20,7 +20,7 @@ from trl import RewardConfig as TrlRewardConfig
 from trl import RewardTrainer
 
 from ccfw.crisp.records import Preference
-from ccfw.settings import RewardConfig
+from ccfw.settings.training import RewardConfig
 from ccfw.stop import Stop
 from ccfw.training.adapters import adapters
 from ccfw.training.callbacks import Watch, guarded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ccfw.alignment import ALL, Figure, Group
+from ccfw.align.alignment import ALL, Figure, Group
 from ccfw.report.agreement import Table, number, percent, points, signed
 from ccfw.training.best_of_n import ORACLE, RANDOM, Selection
 from ccfw.training.norm_match import MethodLine, Stratum

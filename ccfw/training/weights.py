@@ -23,7 +23,7 @@ from transformers import (
 from transformers.utils import logging as transformers_logging
 
 from ccfw.errors import RequestError
-from ccfw.settings import WeightsConfig
+from ccfw.settings.training import WeightsConfig
 from ccfw.training import toy
 from ccfw.training.encoding import ends_of_turn, padding_of
 

@@ -12,7 +12,7 @@ import yaml
 
 from ccfw.humans.reading import read_ratings
 from ccfw.humans.records import Ratings
-from ccfw.settings import RatingsConfig
+from ccfw.settings.align import RatingsConfig
 from tests.samples import ROOT
 
 

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
-from ccfw.alignment import ALL, Alignment, Baseline, Terms, alignment, baseline, panel
+from ccfw.align.alignment import ALL, Alignment, Baseline, Terms, alignment, baseline, panel
 from ccfw.humans.records import Ratings
 from ccfw.humans.study import People, column_of, people_of
-from ccfw.settings import JudgeConfig
+from ccfw.settings.models import JudgeConfig
 
 TERMS = Terms(seed=1, resamples=200, level=0.95)
 Table = dict[tuple[str, str], dict[str, Fraction]]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ccfw.alignment import ALL, Terms, alignment, baseline
+from ccfw.align.alignment import ALL, Terms, alignment, baseline
 from ccfw.errors import RequestError
 from ccfw.humans.study import column_of, people_of
 from ccfw.report.agreement_figures import draw

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ccfw.alignment import ALL, Terms, alignment, baseline, panel
+from ccfw.align.alignment import ALL, Terms, alignment, baseline, panel
+from ccfw.align.panel_records import Entrant, PanelStudy, Spec, Unrated
+from ccfw.align.panel_study import panel_study
 from ccfw.humans.records import Ratings
 from ccfw.humans.study import People, clusters_of, column_of, people_of, scores_of, unrated_keys
-from ccfw.panel_records import Entrant, PanelStudy, Spec, Unrated
-from ccfw.panel_study import panel_study
 
 TERMS = Terms(seed=2, resamples=200, level=0.95)
 SPEC = Spec(size=3, rule="mean", folds=5, repeats=10, tolerance=1.0)

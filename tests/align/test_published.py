@@ -7,7 +7,7 @@ from statistics import fmean
 
 import pytest
 
-from ccfw.published import GroupTable, PublishedGroup
+from ccfw.align.published import GroupTable, PublishedGroup
 from ccfw.records import Metric, Region
 from ccfw.resources import resource
 from ccfw.stages.panel import published

@@ -12,7 +12,7 @@ import pytest
 
 from ccfw.checks import Issue, check_scenario
 from ccfw.records import ChallengeConfig, Persona, Scenario
-from ccfw.seed_id import seed_id
+from ccfw.universe.seed_id import seed_id
 
 Findings = Callable[[str, Mapping[str, Any]], list[Issue]]
 

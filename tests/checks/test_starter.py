@@ -11,11 +11,11 @@ import yaml
 from ccfw.checks import check_scenario
 from ccfw.checks.blueprint import CHECKS, TRANSLATED, Supplied, check, niche_terms, taboo_grounding
 from ccfw.knowledge.files import read_passages, read_taboos
-from ccfw.read_universe import read_universe
 from ccfw.records import Scenario, Tier
 from ccfw.resources import resource
 from ccfw.stages.desk import Desk, shipped_passages
-from ccfw.universe import Universe
+from ccfw.universe.reading import read_universe
+from ccfw.universe.records import Universe
 
 FOLDER = resource("data") / "starter"
 FILES = sorted(FOLDER.glob("*.json"))

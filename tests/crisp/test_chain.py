@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from ccfw.crisp.reading import read_norms, shipped_folder
 from ccfw.crisp.records import Decision, Norm
 from ccfw.crisp.routing import TABLE
-from ccfw.read_crisp import read_norms, shipped_folder
 from ccfw.selection import stratified
 from tests.crisp import situated
 from tests.crisp.situated import SITUATIONS, Situated

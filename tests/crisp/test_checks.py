@@ -6,8 +6,8 @@ import pytest
 
 from ccfw.crisp.checks import check_draft, check_guidance, check_triplet, leaks, tone, word_tells
 from ccfw.crisp.chronotopes import DIMENSIONS, Declared, check_chronotope, differing, form, read_chronotope
+from ccfw.crisp.reading import read_situations, shipped_folder
 from ccfw.crisp.records import Chronotope, Draft, Norm, Triplet
-from ccfw.read_crisp import read_situations, shipped_folder
 from tests.crisp.situated import body
 
 NORM = Norm(

@@ -13,10 +13,10 @@ from ccfw.crisp.checks import check_draft, check_triplet, given_away, hidden_in,
 from ccfw.crisp.chronotopes import LEAST, Declared, check_chronotope, differing
 from ccfw.crisp.norms import repeated
 from ccfw.crisp.pairs import longest_roles
+from ccfw.crisp.reading import read_norms, read_situations, shipped_folder
 from ccfw.crisp.records import CultureNorms, NormType, Situation, Triplet
-from ccfw.read_crisp import read_norms, read_situations, shipped_folder
-from ccfw.read_universe import yaml_files, yaml_record
 from ccfw.records import Region
+from ccfw.universe.reading import yaml_files, yaml_record
 
 FOLDER = shipped_folder()
 NORMS, SITUATIONS = read_norms(FOLDER), read_situations(FOLDER)

@@ -22,9 +22,9 @@ from ccfw.crisp.norms import (
     states_a_rule,
     without_a_model,
 )
+from ccfw.crisp.reading import read_norm_files
 from ccfw.crisp.records import Loss, Norm, Reason
 from ccfw.errors import RequestError
-from ccfw.read_crisp import read_norm_files
 from tests.samples import ROOT
 
 DATA = ROOT.parent / "shared" / "data"

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from ccfw.crisp.judging import Said, read_response, read_score, response_form, score_form
 from ccfw.crisp.pairs import Scored, balance, gap_pairs, longest_roles, triplet_pairs
+from ccfw.crisp.reading import read_situations, shipped_folder
 from ccfw.crisp.records import BOUNDS, Answer, PairKind, ResponseRecord, ResponseScore, Scale, Situation, Triplet
 from ccfw.crisp.verdicts import VERDICT_KEYS, advice_reader, read_answer, read_plan, read_verdict, revision_reader
 from ccfw.crisp.views import framed, outcome_view, policy_view
 from ccfw.parsing import Refusal
-from ccfw.read_crisp import read_situations, shipped_folder
 from ccfw.records import Failure, FailureKind
 from tests.crisp.situated import GOOD, flags
 

@@ -12,8 +12,8 @@ import krippendorff
 import pytest
 from scipy.stats import spearmanr  # type: ignore[import-untyped]
 
+from ccfw.crisp.reading import read_situations, shipped_folder
 from ccfw.crisp.records import Situation
-from ccfw.read_crisp import read_situations, shipped_folder
 from tests.crisp.situated import Situated
 from tests.crisp.test_norms import BENCH, FORK, NORMAD, there
 from tests.e2e.running import Run, ccfw, read_lines, scripted

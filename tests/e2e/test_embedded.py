@@ -19,7 +19,7 @@ from ccfw.llm.litellm_client import LitellmClient, close
 from ccfw.llm.types import ChatReply, ChatRequest
 from ccfw.records import Message
 from ccfw.resources import resource
-from ccfw.settings import ModelConfig
+from ccfw.settings.models import ModelConfig
 from tests.e2e.conftest import Shared
 from tests.e2e.running import Run, ccfw
 

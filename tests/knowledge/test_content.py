@@ -13,10 +13,10 @@ from ccfw.knowledge.ranking import overlap
 from ccfw.knowledge.records import Passage, Taboo
 from ccfw.knowledge.shelf import vectors_of
 from ccfw.knowledge.shipped import SHIPPED_WITH, passage_text, taboo_text
-from ccfw.read_universe import read_universe
 from ccfw.records import Region
 from ccfw.resources import resource
-from ccfw.universe import Universe
+from ccfw.universe.reading import read_universe
+from ccfw.universe.records import Universe
 
 GENERIC = re.compile(
     r"\b(disrespect\w*|being rude|offend\w* elders|being impolite|cultural sensitivit\w*)\b", re.IGNORECASE

@@ -8,7 +8,7 @@ import pytest
 
 from ccfw.errors import RequestError
 from ccfw.knowledge.embedders import open_embedder
-from ccfw.settings import EmbedderConfig
+from ccfw.settings.knowledge import EmbedderConfig
 from tests.e2e.running import ccfw
 from tests.fakes.provider import FakeProvider
 

@@ -13,9 +13,9 @@ from ccfw.errors import RequestError
 from ccfw.knowledge.lists import normal, titles
 from ccfw.knowledge.regions import Classifier, Lists, Rules
 from ccfw.knowledge.rules import read_lists, read_rules
-from ccfw.read_universe import read_universe
 from ccfw.records import Region
 from ccfw.resources import resource
+from ccfw.universe.reading import read_universe
 
 MAIN = {"MY": "ms", "ID": "id", "TH": "th", "VN": "vi", "PH": "tl", "CN": "zh", "JP": "ja", "KR": "ko", "BN": "ms"}
 LANGUAGES = ("en", *sorted(set(MAIN.values())))

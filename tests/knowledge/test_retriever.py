@@ -17,10 +17,10 @@ from ccfw.knowledge.retriever import Retriever
 from ccfw.knowledge.shelf import Shelf, build_shelf, vectors_of
 from ccfw.knowledge.vector_cache import VectorCache
 from ccfw.knowledge.vectors import VectorIndex, unit
-from ccfw.read_universe import read_universe
 from ccfw.records import Region
 from ccfw.resources import resource
-from ccfw.settings import RetrieverConfig
+from ccfw.settings.knowledge import RetrieverConfig
+from ccfw.universe.reading import read_universe
 
 AXES = ("wedding", "funeral", "market", "exam")
 """What the toy embedder knows: one axis a word."""

@@ -20,7 +20,8 @@ from ccfw.llm.client import Meter
 from ccfw.llm.ledger import Ledger
 from ccfw.llm.litellm_client import LitellmBatches, close
 from ccfw.llm.types import ChatReply, ChatRequest
-from ccfw.settings import BatchConfig, ModelConfig
+from ccfw.settings.dialogues import BatchConfig
+from ccfw.settings.models import ModelConfig
 from ccfw.stop import Stop
 from tests.fakes import faults
 from tests.fakes.batches import BatchPlan, BatchProvider

@@ -17,7 +17,7 @@ from ccfw.llm.litellm_client import _litellm
 from ccfw.llm.prices import Rates, Tariff, batch_tariff, price_list, tariff
 from ccfw.llm.types import Usage
 from ccfw.records import Message
-from ccfw.settings import ModelConfig
+from ccfw.settings.models import ModelConfig
 from tests.samples import ROOT, chat_request, model_config
 
 MODELS = {path.stem: model_config(path.stem) for path in sorted((ROOT / "conf" / "model").glob("*.yaml"))}

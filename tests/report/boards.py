@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ccfw.judging.score_table import METRICS, ScoreTable
 from ccfw.records import ChallengeConfig, LanguageMode, Persona, Region, Seed, Tier
 from ccfw.report.board import Assistant, Board, board
 from ccfw.report.standings import Terms
-from ccfw.score_table import METRICS, ScoreTable
-from ccfw.seed_id import episode_id, seed_id
 from ccfw.selection import Outline
+from ccfw.universe.seed_id import episode_id, seed_id
 
 TERMS = Terms(seed=0, resamples=200, level=0.95)
 BOTH = (LanguageMode.ENGLISH, LanguageMode.NATIVE)

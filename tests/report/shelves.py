@@ -20,7 +20,7 @@ from ccfw.records import (
 from ccfw.report.page import Embedded
 from ccfw.report.reader import PER_CHUNK, Held, chunk
 from ccfw.report.reader_index import SCORES, Entry, faults_of, identity_label, indexed, language_label, tier_label
-from ccfw.seed_id import episode_id
+from ccfw.universe.seed_id import episode_id
 from tests.samples import episode_of, judgement_of, raw_scenario, scenario_of
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ccfw.blueprint_records import BlueprintRecord, Evidence
-from ccfw.blueprints import Filling, assemble
+from ccfw.authoring.blueprint_records import BlueprintRecord, Evidence
+from ccfw.authoring.blueprints import Filling, assemble
+from ccfw.authoring.histories import Fault, Reader, Step
 from ccfw.checks.issue import Issue
-from ccfw.histories import Fault, Reader, Step
 from ccfw.records import Failure, FailureKind
 from ccfw.report.blueprints import WORDS
 from ccfw.report.drafts import report

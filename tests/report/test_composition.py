@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ccfw.records import LanguageMode, Region, SimulationMode, Tier
 from ccfw.report.composition import composition, composition_table
-from ccfw.seed_id import episode_id
 from ccfw.stages.report_page import published
+from ccfw.universe.seed_id import episode_id
 from tests.report.boards import outline
 
 SEEDS = [

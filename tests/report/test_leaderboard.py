@@ -7,8 +7,8 @@ import io
 
 import pytest
 
-from ccfw.published_scores import PublishedScores
 from ccfw.report.leaderboard import Apart, leaderboard
+from ccfw.report.published_scores import PublishedScores
 from ccfw.report.sections import TableView
 from ccfw.report.standings import of_table, standings
 from ccfw.stages.report_page import published

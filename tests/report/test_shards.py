@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ccfw.histories import Fault, Step, WrittenRecord
+from ccfw.authoring.histories import Fault, Step, WrittenRecord
 from ccfw.records import Failure, FailureKind
 from ccfw.report.drafts import report
 from ccfw.report.shards import WORDS

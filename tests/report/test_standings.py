@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ccfw.judging.score_table import COLUMNS
 from ccfw.records import LanguageMode
 from ccfw.report.board import H3
 from ccfw.report.standings import of_table, scopes, standings
-from ccfw.score_table import COLUMNS
 from tests.report.boards import BOTH, TERMS, alike, assistant, laid_out, scored
 
 

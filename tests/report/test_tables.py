@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ccfw.judging.score_table import COLUMNS, ScoreTable
 from ccfw.records import LanguageMode
 from ccfw.report.tables import (
     Row,
@@ -21,7 +22,6 @@ from ccfw.report.tables import (
     shown,
     sorted_rows,
 )
-from ccfw.score_table import COLUMNS, ScoreTable
 from ccfw.stats.bootstrap import Interval
 
 NOTHING = Interval(None, None, None, 0)

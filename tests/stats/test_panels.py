@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccfw.scoring import combined
+from ccfw.judging.scoring import combined
 from ccfw.stats import panels
 from ccfw.stats.agreement import Scores, exact_scores
 from ccfw.stats.panels import Rule, cascade, ensembles, panel_scores

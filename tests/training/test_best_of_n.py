@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccfw.alignment import Terms
+from ccfw.align.alignment import Terms
 from ccfw.training.best_of_n import ORACLE, RANDOM, Question, best_of_n, expected, weights
 
 TERMS = Terms(seed=3, resamples=300, level=0.9)

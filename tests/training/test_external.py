@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccfw.alignment import Terms
+from ccfw.align.alignment import Terms
 from ccfw.training.culshield import Asked, coverage, read_reply
 from ccfw.training.cultureforest import (
     CREDIT,

@@ -12,7 +12,7 @@ import yaml
 pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from ccfw.settings import GrpoConfig, PolicyConfig
+from ccfw.settings.training import GrpoConfig, PolicyConfig
 from ccfw.stop import Stop
 from ccfw.training.grpo import Optimised, fit, optimise
 from ccfw.training.guard import TrainingError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ccfw.alignment import Terms
+from ccfw.align.alignment import Terms
 from ccfw.training.norm_match import Graded, by_method, stratified
 
 TERMS = Terms(seed=0, resamples=100, level=0.95)

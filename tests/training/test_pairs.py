@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccfw.alignment import ALL, Terms
+from ccfw.align.alignment import ALL, Terms
 from ccfw.crisp.records import PairKind, Preference
 from ccfw.training.pairs import Margin, accuracies, calibration, gap_of
 from ccfw.training.splitting import split_pairs

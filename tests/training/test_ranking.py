@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccfw.alignment import ALL, Terms
+from ccfw.align.alignment import ALL, Terms
 from ccfw.training.ranking import CHANCE, TripletRewards, ranked, ranking
 
 TERMS = Terms(seed=0, resamples=200, level=0.95)

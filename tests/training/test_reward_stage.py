@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from ccfw.read_crisp import read_situations, shipped_folder
-from ccfw.settings import PolicyConfig
+from ccfw.crisp.reading import read_situations, shipped_folder
+from ccfw.settings.training import PolicyConfig
 from ccfw.training.weights import load_causal
 from tests.e2e.running import Run, ccfw
 from tests.training.test_grpo import option

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from ccfw.crisp.reading import read_situations, shipped_folder
 from ccfw.crisp.records import ResponseRecord, ResponseScore, Scale, Situation
-from ccfw.read_crisp import read_situations, shipped_folder
 from ccfw.records import Failure, FailureKind
 from ccfw.settings import Settings
 from ccfw.stages import norm_match, responses

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ccfw.crisp.records import PairKind, Preference
-from ccfw.settings import RewardConfig
+from ccfw.settings.training import RewardConfig
 
 if TYPE_CHECKING:
     from ccfw.training.weights import Loaded

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from ccfw.records import ChallengeConfig, Persona, Seed, Template
-from ccfw.seed_id import seed_id
+from ccfw.universe.seed_id import seed_id
 
 SEED_ID = "SG_Chinese_Secular_F_18_34__TPL_CUL_GIFT_01__TRAP__NORM__XCULTURE_CN"
 TABOO = "SG_001"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ccfw.audits import DIMENSIONS
+from ccfw.authoring.audits import DIMENSIONS
 from ccfw.stages.blueprints import VALIDATORS
 from tests.e2e.running import Run, ccfw, scripted
 from tests.e2e.test_estimate import estimates

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from ccfw.blueprints import Filling, assemble
+from ccfw.authoring.blueprints import Filling, assemble
 from ccfw.knowledge.files import read_taboos
 from ccfw.knowledge.records import Taboo
 from ccfw.prompts import PromptSet
-from ccfw.read_universe import read_universe
 from ccfw.records import Message, Seed
 from ccfw.resources import resource
 from ccfw.stages.briefing import audit_fields, generator_fields, translation_fields
 from ccfw.stages.desk import NOTHING, Brief, Desk, shipped_passages
+from ccfw.universe.reading import read_universe
 from tests.universe.replies import CHALLENGE, GOOD, SEED, TABOO, TEMPLATE
 
 BORDER, RECORD = "## This one crosses a border", "## This one rests on a taboo"

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
+from ccfw.authoring.templates import as_yaml_entry, read_templates, schema
 from ccfw.knowledge.likeness import Likeness, library_likeness, spoken
-from ccfw.read_universe import read_universe, yaml_list
 from ccfw.records import Failure, FailureKind
 from ccfw.resources import resource
-from ccfw.templates import as_yaml_entry, read_templates, schema
-from ccfw.universe import LibraryTemplate
+from ccfw.universe.reading import read_universe, yaml_list
+from ccfw.universe.records import LibraryTemplate
 from tests.e2e.running import Run, ccfw, scripted
 from tests.fakes.faults import UNAUTHORIZED
 from tests.fakes.provider import FakeProvider

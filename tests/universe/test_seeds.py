@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ccfw.read_universe import read_universe
 from ccfw.records import ChallengeConfig, Region, Seed, Tier
 from ccfw.resources import resource
-from ccfw.seeds import TIERS, Allocation, Shares, allocate, names
-from ccfw.universe import LibraryTemplate, Universe
+from ccfw.universe.reading import read_universe
+from ccfw.universe.records import LibraryTemplate, Universe
+from ccfw.universe.seeds import TIERS, Allocation, Shares, allocate, names
 
 SHARES = Shares(0.05, 0.5, {Tier.STANDARD: 0.1, Tier.CONTEXTUAL: 0.5, Tier.NORMATIVE: 0.1})
 

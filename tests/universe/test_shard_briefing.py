@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from ccfw.blueprints import Filling, Native, assemble
+from ccfw.authoring.blueprints import Filling, Native, assemble
+from ccfw.authoring.shards import Script
+from ccfw.authoring.shards import assemble as scenario_of
 from ccfw.prompts import PromptSet
-from ccfw.read_universe import read_universe
 from ccfw.records import Blueprint, Region, Tier
 from ccfw.resources import resource
-from ccfw.shards import Script
-from ccfw.shards import assemble as scenario_of
 from ccfw.stages.shard_author import audit_fields, generator_fields
+from ccfw.universe.reading import read_universe
 from tests.universe.replies import CHALLENGE, GOOD, NATIVE, SEED, SUMMARY, TEMPLATE
 from tests.universe.shard_replies import GOOD_SHARDS
 

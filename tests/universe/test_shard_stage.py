@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from ccfw.audits import DIMENSIONS
+from ccfw.authoring.audits import DIMENSIONS
 from ccfw.datasets import load, scenario_digest
-from ccfw.settings import DatasetConfig
+from ccfw.settings.dialogues import DatasetConfig
 from ccfw.stages.shards import VALIDATORS
 from tests.e2e.running import Run, ccfw, environment, scripted
 from tests.e2e.test_estimate import estimates

@@ -9,11 +9,11 @@ import pytest
 
 from ccfw.checks.library import faults
 from ccfw.datasets import load
-from ccfw.read_universe import read_universe
 from ccfw.records import Region
 from ccfw.resources import resource
-from ccfw.settings import DatasetConfig
-from ccfw.universe import Identity, LibraryTemplate, Universe
+from ccfw.settings.dialogues import DatasetConfig
+from ccfw.universe.reading import read_universe
+from ccfw.universe.records import Identity, LibraryTemplate, Universe
 
 PAPER_COUNTS = {"SG": 6, "MY": 7, "ID": 9, "TH": 5, "VN": 5, "PH": 7, "CN": 6, "JP": 5, "KR": 5, "BN": 3}
 """Identities a region (Table 2)."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccfw.scoring import Aggregation, combined
+from ccfw.judging.scoring import Aggregation, combined
 
 COMBINED = [
     pytest.param("mean", (3, 4, 5), 4.0, id="mean"),

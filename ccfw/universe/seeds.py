@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ccfw.records import Persona, Region, Tier
-from ccfw.seed_id import seed_id
-from ccfw.universe import LibraryTemplate, Universe
+from ccfw.universe.records import LibraryTemplate, Universe
+from ccfw.universe.seed_id import seed_id
 
 TIERS = (Tier.STANDARD, Tier.CONTEXTUAL, Tier.NORMATIVE)
 _CODES = ("STANDARD", "TRAP__CTX", "TRAP__NORM")

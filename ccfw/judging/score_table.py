@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ccfw.judging.scoring import Aggregation
 from ccfw.records import ASSISTANCE, DATA_QUALITY, Judgement, Metric
-from ccfw.scoring import Aggregation
 
 Array = NDArray[np.float64]
 

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ccfw.alignment import Baseline, Lines, Terms, lines, spread_out
-from ccfw.humans.study import People, side_by_side
-from ccfw.panel_choice import (
+from ccfw.align.alignment import Baseline, Lines, Terms, lines, spread_out
+from ccfw.align.panel_choice import (
     cascades,
     columns_of,
     detectable,
@@ -23,7 +22,8 @@ from ccfw.panel_choice import (
     values,
     versus,
 )
-from ccfw.panel_records import Candidate, Entrant, PanelStudy, Spec, Unrated
+from ccfw.align.panel_records import Candidate, Entrant, PanelStudy, Spec, Unrated
+from ccfw.humans.study import People, side_by_side
 from ccfw.stats.agreement import Differences, Scores, consensus, differences
 from ccfw.stats.figures import figure_intervals
 from ccfw.stats.panels import ensembles, panel_scores

@@ -66,7 +66,7 @@ class _Search(SearchPathPlugin):
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         for folder in self.folders:
-            search_path.append("ccfw.trios", f"{TrioSource.scheme()}://{folder}")
+            search_path.append("ccfw.judging.trios", f"{TrioSource.scheme()}://{folder}")
 
 
 def _name(config_path: str) -> str:

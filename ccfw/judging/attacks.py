@@ -16,8 +16,8 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import Field, PositiveInt, model_validator
 
+from ccfw.judging.scoring import Aggregation, combined
 from ccfw.records import Episode, Failure, Metric, Record
-from ccfw.scoring import Aggregation, combined
 
 TOP = 5
 """A clean twin with this score cannot be raised."""

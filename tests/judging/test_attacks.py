@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ccfw import attacks
-from ccfw.attacks import Attack, AttackKind, AttackOutcome, Padding, Rate
+from ccfw.judging import attacks
+from ccfw.judging.attacks import Attack, AttackKind, AttackOutcome, Padding, Rate
+from ccfw.judging.rubric import Breadth, Verdict
 from ccfw.prompts import PromptSet
 from ccfw.records import Episode, Failure, FailureKind, Metric, Scenario
-from ccfw.rubric import Breadth, Verdict
 from ccfw.settings import Settings
 from ccfw.stages.attack import shipped
 from ccfw.stages.evaluate import Bench

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ccfw.alignment import ALL, Baseline, Figure, Line, Lines
+from ccfw.align.alignment import ALL, Baseline, Figure, Line, Lines
 from ccfw.humans.study import People
 from ccfw.stats.agreement import Scores
 from ccfw.stats.panels import Rule

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ccfw.judging.score_table import COLUMNS, ScoreTable, combined_table, tabulated
+from ccfw.judging.scoring import Aggregation, combined
 from ccfw.records import Judgement, Metric
-from ccfw.score_table import COLUMNS, ScoreTable, combined_table, tabulated
-from ccfw.scoring import Aggregation, combined
 from tests.samples import judgement_of
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from ccfw.blueprints import Filling, Native
-from ccfw.blueprints import assemble as blueprint_of
+from ccfw.authoring.blueprints import Filling, Native
+from ccfw.authoring.blueprints import assemble as blueprint_of
+from ccfw.authoring.shard_records import ShardRecord
+from ccfw.authoring.shards import Script, assemble, read_script, schema
 from ccfw.checks.issue import Issue
 from ccfw.checks.shards import CHECKS, check
 from ccfw.records import Scenario
-from ccfw.shard_records import ShardRecord
-from ccfw.shards import Script, assemble, read_script, schema
 from tests.samples import STARTER
 from tests.universe.replies import GOOD, NATIVE, SEED, SUMMARY, TEMPLATE, text
 from tests.universe.shard_replies import GOOD_SHARDS, SCRIPT, SHARD_FAULTS, spoilt_shards

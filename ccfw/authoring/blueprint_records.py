@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import model_validator
 
-from ccfw.histories import WrittenRecord
+from ccfw.authoring.histories import WrittenRecord
 from ccfw.records import Blueprint, Record, Seed, Template
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ccfw.blueprints import Native
+from ccfw.authoring.blueprints import Native
 from ccfw.forms import TEXT, an_object, text_fault
 from ccfw.parsing import json_object
 from ccfw.records import Failure, FailureKind

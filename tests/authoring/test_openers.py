@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ccfw.openers import OPENERS, opener_pair
+from ccfw.authoring.openers import OPENERS, opener_pair
 
 SEED = "SG_Chinese_Secular_F_18_34__TPL_CUL_GIFT_01__TRAP__NORM__XCULTURE_CN"
 

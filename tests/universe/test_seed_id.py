@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ccfw.seed_id import Challenge, episode_id, seed_id
+from ccfw.universe.seed_id import Challenge, episode_id, seed_id
 
 PUBLISHED = [
     pytest.param(

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from ccfw.checks.library import faults
 from ccfw.parsing import json_object
 from ccfw.records import Failure, FailureKind, Region, Tier
-from ccfw.universe import LibraryTemplate
+from ccfw.universe.records import LibraryTemplate
 
 _SHOWN = 6
 

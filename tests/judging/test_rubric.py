@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from ccfw.judging.rubric import Breadth, Verdict, joint_schema, read_joint, read_verdict, reply_schema
 from ccfw.records import Failure, FailureKind, Metric, Scenario
-from ccfw.rubric import Breadth, Verdict, joint_schema, read_joint, read_verdict, reply_schema
 from ccfw.views import JudgeView, judge_view
 from tests.fakes.filling import fill
 from tests.samples import episode_of, put, raw_scenario, scenario_of

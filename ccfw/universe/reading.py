@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from ccfw.errors import StoreError
 from ccfw.records import Persona, Region
-from ccfw.universe import CultureWords, Domain, Domains, LibraryTemplate, Personas, RegionIdentities, Universe
+from ccfw.universe.records import CultureWords, Domain, Domains, LibraryTemplate, Personas, RegionIdentities, Universe
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ccfw.alignment import Figure, Terms, known, lines, spread_out
+from ccfw.align.alignment import Figure, Terms, known, lines, spread_out
+from ccfw.align.panel_records import Candidate, Cascade, Entrant, Inferred, Rank, Spec, Unrated, Versus
 from ccfw.humans.study import People
-from ccfw.panel_records import Candidate, Cascade, Entrant, Inferred, Rank, Spec, Unrated, Versus
 from ccfw.stats.agreement import Differences, Scores, consensus, differences
 from ccfw.stats.figures import figure_intervals, paired_intervals
 from ccfw.stats.intervals import Bounds

@@ -10,9 +10,9 @@ from ccfw.crisp.norms import LAYOUTS, Rows, layout_of, read_rows, shipped_norms
 from ccfw.crisp.records import CultureNorms, CultureSituations, Draft, Loss, Norm, Reason, Situation
 from ccfw.errors import RequestError, StoreError
 from ccfw.knowledge import tables
-from ccfw.read_universe import yaml_files, yaml_record
 from ccfw.resources import resource
 from ccfw.store import read_records
+from ccfw.universe.reading import yaml_files, yaml_record
 
 
 def shipped_folder() -> Path:

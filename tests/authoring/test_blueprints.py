@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ccfw.audits import DIMENSIONS, read_audit
-from ccfw.blueprint_review import read_english, read_translation
-from ccfw.blueprints import NOTE, Filling, Known, Native, assemble, read_back, read_filling, schema, validate
+from ccfw.authoring.audits import DIMENSIONS, read_audit
+from ccfw.authoring.blueprint_review import read_english, read_translation
+from ccfw.authoring.blueprints import NOTE, Filling, Known, Native, assemble, read_back, read_filling, schema, validate
 from ccfw.checks.blueprint import TRANSLATED, Supplied, check
 from ccfw.checks.issue import Issue
 from ccfw.parsing import Refusal

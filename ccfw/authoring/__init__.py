@@ -1,0 +1,1 @@
+"""What a generator writes: templates, blueprints and shards; how each is asked for, read, audited and kept."""

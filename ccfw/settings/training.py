@@ -1,0 +1,217 @@
+"""How reward models and policies are trained and compared (paper 2, part II)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, PositiveFloat, PositiveInt, model_validator
+
+from ccfw.settings.node import Name, Node, Place, Values, _listed
+
+
+class WeightsConfig(Node):
+    """Weights that training starts from: any causal language model that transformers reads."""
+
+    path: Place | None
+    """Name on the Hub, or a folder; ``None``: in ``package``."""
+    package: str | None
+    """An installed package that holds the weights."""
+    scratch: Literal["toy"] | None
+    """Weights drawn by the seed instead: the small model of ``ccfw.training.toy``."""
+    gguf: str | None
+    """File of GGUF weights in it; they are read as they are, and saved as ``dtype``."""
+    revision: str | None
+    dtype: Literal["float32", "bfloat16", "float16"]
+    parameters: PositiveFloat
+    """Millions of parameters, for the plan alone."""
+    layers: PositiveInt
+    hidden: PositiveInt
+    """Width of the hidden states; it, the layers and the vocabulary are for the plan alone."""
+    vocabulary: PositiveInt
+
+    @model_validator(mode="after")
+    def _one_place(self) -> WeightsConfig:
+        if sum(each is not None for each in (self.path, self.package, self.scratch)) != 1:
+            raise ValueError("exactly one of path, package and scratch says where the weights are")
+        return self
+
+
+class LoraTerms(Node):
+    """Low-rank adapters instead of full-parameter training."""
+
+    rank: PositiveInt
+    alpha: PositiveFloat
+    dropout: Annotated[float, Field(ge=0, lt=1)]
+    modules: Values
+    """Names of linear layers; none: all of them but the head."""
+
+
+class TopTerms(Node):
+    """Train the last layers only; what those below make of a text is computed once."""
+
+    keep: PositiveInt
+    """Layers from the bottom that the reward model has; those above are left out."""
+    train: PositiveInt
+    """Of the layers kept, those trained, from the top."""
+
+    @model_validator(mode="after")
+    def _some_below(self) -> TopTerms:
+        if self.train >= self.keep:
+            raise ValueError(f"train={self.train} of keep={self.keep} layers leaves none whose outputs stay the same")
+        return self
+
+
+class RewardConfig(Node):
+    """How a Bradley–Terry reward model is trained (stage *reward*; paper 2, Table 21)."""
+
+    name: Name
+    weights: WeightsConfig
+    lora: LoraTerms | None
+    top: TopTerms | None
+    """With ``lora`` and ``top`` both ``None`` every parameter is trained."""
+    epochs: PositiveFloat
+    learning_rate: PositiveFloat
+    batch: PositiveInt
+    """Pairs between two updates."""
+    micro_batch: PositiveInt
+    """Of them, those in memory at a time."""
+    max_tokens: PositiveInt
+    optimizer: Name
+    schedule: Name
+    warmup: Annotated[float, Field(ge=0, lt=1)]
+    """Share of the steps."""
+    weight_decay: Annotated[float, Field(ge=0)]
+    centre: PositiveFloat | None
+    """Weight of ``(r⁺ + r⁻)²`` in the loss, which keeps rewards around 0."""
+    gradient_checkpointing: bool
+    autocast: Literal["none", "bfloat16"]
+    """What products are computed in on a GPU; weights and their updates stay in the weights' own numbers."""
+    save_every: PositiveInt
+    """Steps between checkpoints that the same line goes on from."""
+    pairs: Place | None
+    """A file of pairs as *preferences* writes; ``None``: those that it stored under the same settings."""
+    kinds: Values
+    """Kinds of pairs that are trained on; none: all. Held-out pairs of every kind are scored."""
+    held_out: Annotated[float, Field(gt=0, lt=1)] | None
+    """Share of the norms held out, drawn by the seed within each culture; ``None``: the pairs' own split."""
+
+    @model_validator(mode="after")
+    def _one_method(self) -> RewardConfig:
+        if self.lora is not None and self.top is not None:
+            raise ValueError("lora and top are two ways to train less than everything; at most one can be given")
+        if self.batch % self.micro_batch:
+            raise ValueError(f"batch={self.batch} is no multiple of micro_batch={self.micro_batch}")
+        return self
+
+
+class PolicyConfig(Node):
+    """The model that GRPO optimises (stage *grpo*)."""
+
+    name: Name
+    weights: WeightsConfig
+    lora: LoraTerms | None
+    """``None``: every parameter is trained."""
+    autocast: Literal["none", "bfloat16"]
+    gradient_checkpointing: bool
+
+
+class MonitorConfig(Node):
+    """When a run of GRPO is ended, with the reason (``ccfw.training.monitor``); null is logged and not watched."""
+
+    every: PositiveInt
+    """Steps between two looks of the gold judge."""
+    questions: PositiveInt
+    """Held-out questions that it looks at."""
+    window: PositiveInt
+    patience: PositiveInt
+    gold_drop: PositiveFloat | None
+    kl: PositiveFloat | None
+    truncated: PositiveFloat | None
+    zero_variance: PositiveFloat | None
+    repetition: PositiveFloat | None
+    length_correlation: PositiveFloat | None
+
+
+class GrpoConfig(Node):
+    """How a policy is optimised (stage *grpo*; paper 2, Tables 5 and 24, Figures 2 and 6)."""
+
+    name: Name
+    task: Literal["situations", "toy"]
+    toy_hack: Annotated[float, Field(ge=0)]
+    """What the toy's proxy pays for a word that its gold reward pays nothing for."""
+    reward_model: Place | None
+    """A reward model's folder or name, or ``trained``: that of stage *reward* under the same settings."""
+    lam: Annotated[float, Field(ge=0)]
+    """Weight of norm-grounding supervision; at 0 nobody is asked for it."""
+    format_weight: Annotated[float, Field(ge=0)]
+    """Weight of an answer's being in the form asked for."""
+    gold: Literal["judge", "none"]
+    """Who the monitor's gold score is by: the outcome judge, through the door."""
+    held_out: Annotated[float, Field(gt=0, lt=1)] | None
+    """Share of the norms held out, as of stage *reward*; ``None``: the situations' own split."""
+    steps: PositiveInt
+    learning_rate: PositiveFloat
+    questions: PositiveInt
+    """Between two updates."""
+    group: Annotated[int, Field(ge=2)]
+    """Answers to each."""
+    micro_batch: PositiveInt
+    """Answers in memory at a time."""
+    max_completion_tokens: PositiveInt
+    temperature: PositiveFloat
+    top_p: Annotated[float, Field(gt=0, le=1)]
+    beta: Annotated[float, Field(ge=0)]
+    """Weight of the KL divergence from the policy as it was."""
+    epsilon: PositiveFloat
+    schedule: Name
+    warmup: Annotated[float, Field(ge=0, lt=1)]
+    mask_truncated: bool
+    """Whether answers that were cut off move nothing."""
+    save_every: PositiveInt
+    monitor: MonitorConfig
+
+    @model_validator(mode="after")
+    def _whole_batches(self) -> GrpoConfig:
+        if (self.questions * self.group) % self.micro_batch:
+            raise ValueError(
+                f"questions={self.questions} times group={self.group} is no multiple of micro_batch={self.micro_batch}"
+            )
+        return self
+
+
+class ScorersConfig(Node):
+    """Whose rewards are compared (stages *triplets* and *best_of_n*; docs/training.md)."""
+
+    scorers: dict[Name, Place]
+    """By name: a file of rewards, the folder of a reward model, or its name on the Hub."""
+    batch: PositiveInt
+    """Texts that a model reads at a time; the rewards do not depend on it."""
+    max_tokens: PositiveInt
+    """Of question and answer; of a longer one the question's beginning is left out, and counted."""
+
+
+class BestOfNConfig(Node):
+    """What is chosen from, and among how many (stage *best_of_n*)."""
+
+    sizes: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+    candidates: Place | None
+    """A file of scored answers; ``None``: those of *responses*; ``triplets``: theirs, graded 5, 3 and 1 by role."""
+
+
+class NormMatchConfig(Node):
+    """Which policies are held against each other (stage *norm_match*)."""
+
+    methods: dict[Name, Annotated[tuple[Name, ...], BeforeValidator(_listed), Field(min_length=1)]]
+    """Method → its policies in ``crisp.responses.policies``, the same number for each; the first method is the base."""
+    invalid_outcome: float | None
+    """What an answer that cannot be read counts as in the table over all answers; ``None``: no such table."""
+    invalid_norm_match: float
+
+
+class ExternalConfig(Node):
+    """Replies to other benchmarks, to be scored by their own rules (stage *external*; docs/training.md)."""
+
+    culshield: Place | None
+    cultureforest_easy: Place | None
+    cultureforest_medium: Place | None
+    cultureforest_hard: Place | None
