@@ -185,7 +185,7 @@ def of_seeds(made: Retriever, seeds: list[Wanted]) -> Seeds:
     embedded = spent(lambda: made.prepare(seeds)).wall
     together = spent(lambda: sum(counts[each] for each, found in made.evidence_of(seeds) if found.passages))
     some = seeds[:: max(1, len(seeds) // 200)]
-    alone = spent(lambda: [made.evidence(s.queries, s.regions, s.identity, grounded=s.grounded) for s in some]).wall
+    alone = spent(lambda: [dict(made.evidence_of([seed])) for seed in some]).wall
     return Seeds(len(seeds), len(counts), embedded, together.wall, alone / len(some) * len(seeds))
 
 

@@ -11,10 +11,11 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,21 +23,23 @@ from pydantic import BaseModel, ValidationError
 
 from ccfw import __version__
 from ccfw.errors import RequestError, StoreError
+from ccfw.faults import faults, listed
 from ccfw.records import Scenario, Seed
+from ccfw.released import files as released
 from ccfw.resources import resource
 from ccfw.selection import Outline, outline
 from ccfw.settings.dialogues import DatasetConfig
 from ccfw.store import fingerprint, write_atomically
 
 log = logging.getLogger(__name__)
-_SHOWN = 20
-"""Faults listed in one message; the rest are counted."""
 _OTHERS = 3
 """Outputs of other settings that are named where those asked for are not there."""
 _LARGE = 1 << 25
 """Bytes of scenario files from which on their outlines are kept."""
 _FRESH_NS = 2_000_000_000
 """A file changed as lately as this may change again and still bear the same time."""
+_PUBLISHED = {"Meta_Data", "Simulation_Script"}
+"""Names that a record of the paper has and none of ours."""
 _HELD = 1024
 """Scenarios that a dataset holds whole."""
 
@@ -59,10 +62,14 @@ class Layout(NamedTuple):
 
 
 SCENARIOS = Layout("*.json*", Scenario.model_validate_json, None)
+HF = "hf"
+"""The dataset in the layout of the paper's authors, from files or from the Hugging Face Hub."""
 GENERATED = "generated"
 """The dataset that stage *shards* writes."""
 NORMCOMPASS = "normcompass"
 """The dataset that stage *refine* writes: situations and no dialogues."""
+MAKERS = ("norms", "scenarios", "refine")
+"""The stages that make it, one after another."""
 NORMCOMPASS_STARTER = "normcompass_starter"
 SITUATIONS = (NORMCOMPASS_STARTER, NORMCOMPASS)
 _LAYOUTS = {GENERATED: Layout("records.jsonl", lambda text: _Line.model_validate_json(text).scenario, "shards")}
@@ -153,9 +160,10 @@ def load(config: DatasetConfig, kept: Path | None = None) -> Dataset:
     if config.name in SITUATIONS:
         stages = "stage=responses and stage=preferences"
         raise RequestError([f"dataset={config.name}: holds situations, for {stages}; dialogues need dataset=starter"])
-    folder = Path(config.path) if config.path else resource("data") / config.name
-    layout = _LAYOUTS.get(config.name, SCENARIOS)
+    folder, layout = _place(config, kept), _LAYOUTS.get(config.name, SCENARIOS)
     files = _files(folder, layout)
+    if hint := _tables(folder, files, layout):
+        raise RequestError([hint])
     if not files:
         raise RequestError([_nothing(config.name, folder, layout)])
     memory = _Memory.of(files, kept)
@@ -164,6 +172,27 @@ def load(config: DatasetConfig, kept: Path | None = None) -> Dataset:
         raise RequestError([_nothing(config.name, folder, layout)])
     digest = hashlib.sha256("".join(entry.digest for entry in entries).encode()).hexdigest()[:16]
     return Dataset(config.name, files, entries, digest, layout)
+
+
+def sources(config: DatasetConfig) -> tuple[Path, ...]:
+    """Return the files that a dataset is read from; raise ``RequestError`` where a repository is not to be had."""
+    if config.name == HF and config.path is not None:
+        return released.files(released.located(config.path))
+    return _files(_place(config, None), _LAYOUTS.get(config.name, SCENARIOS))
+
+
+def _place(config: DatasetConfig, kept: Path | None) -> Path:
+    if config.path is None:
+        return resource("data") / config.name
+    return released.converted(config.path, kept) if config.name == HF else Path(config.path)
+
+
+def _tables(folder: Path, files: Sequence[Path], layout: Layout) -> str | None:
+    """Return where Parquet files would be read that stand in the place of scenarios."""
+    found = files[:1] if folder.is_file() else () if files else tuple(islice(folder.rglob("*.parquet"), 1))
+    if layout is SCENARIOS and any(path.suffix == ".parquet" for path in found):
+        return f"dataset.path={folder}: holds Parquet, which dataset=hf reads: dataset=hf dataset.path={folder}"
+    return None
 
 
 def unwritten(name: str, outlines: Iterable[Outline]) -> Dataset:
@@ -194,7 +223,7 @@ def _entries(files: tuple[Path, ...], layout: Layout) -> tuple[Entry, ...]:
             elif hint := _other_layout(text, files[number], layout):
                 raise RequestError([hint]) from None
             else:
-                problems.extend(_faults(where, error))
+                problems.extend(faults(where, error))
             continue
         seed_id = scenario.seed.seed_id
         if seed_id in found and layout.written_by is not None:
@@ -204,8 +233,7 @@ def _entries(files: tuple[Path, ...], layout: Layout) -> tuple[Entry, ...]:
             problems.append(f"{where}: Seed_ID {seed_id} stands twice in the dataset")
         found[seed_id] = Entry(outline(scenario), scenario_digest(scenario), number, start, len(text))
     if problems:
-        rest = [f"… and {len(problems) - _SHOWN} more"] if len(problems) > _SHOWN else []
-        raise RequestError([*problems[:_SHOWN], *rest])
+        raise RequestError(listed(problems))
     return tuple(found[key] for key in sorted(found))
 
 
@@ -217,6 +245,9 @@ def _other_layout(text: bytes, path: Path, layout: Layout) -> str | None:
                 other.read(text)
                 what = f"records of stage={other.written_by}" if other.written_by else "scenarios"
                 return f"dataset.path={path}: holds {what}: dataset={name} dataset.path={path}"
+    with suppress(ValueError, RecursionError, TypeError):
+        if _PUBLISHED & set(json.loads(text)):
+            return f"dataset.path={path}: holds records as the paper prints them: dataset=hf dataset.path={path}"
     return None
 
 
@@ -320,20 +351,3 @@ def _row(entry: Entry) -> str:
 def _entry(line: str) -> Entry:
     seed, rest, *place = json.loads(line)
     return Entry(Outline(Seed.model_validate_json(seed), *rest), *place)
-
-
-def _faults(where: str, error: ValidationError) -> list[str]:
-    lines = []
-    for fault in error.errors(include_url=False):
-        field = ".".join(map(str, fault["loc"])) or "the whole record"
-        given = (
-            ""
-            if fault["type"] == "missing"
-            else f"; given: {json.dumps(_said(fault['input']), ensure_ascii=False, default=str)[:80]}"
-        )
-        lines.append(f"{where}: {field}: {fault['msg']}{given}")
-    return lines
-
-
-def _said(value: object) -> object:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

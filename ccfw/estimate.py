@@ -79,6 +79,8 @@ class Estimate:
     per_call: PerCall
     at_once: int
     """Calls that run at the same time."""
+    otherwise: bool = False
+    """Whether the stage can have it judged in other ways, by batch or with a shared prefix."""
 
     @property
     def usd(self) -> float | None:
@@ -115,8 +117,8 @@ class Estimate:
             dollars(self.usd),
             _interval(self.interval(level)),
             f"{self.minutes:.1f}",
-            _apart(each.usd_batch, calls, self.role),
-            _apart(each.usd_shared_prefix, calls, self.role),
+            _apart(each.usd_batch, calls) if self.otherwise else "-",
+            _apart(each.usd_shared_prefix, calls) if self.otherwise else "-",
             f"{each.pilot} calls" if each.pilot else "assumed",
         )
 
@@ -131,9 +133,9 @@ def _interval(bounds: tuple[float, float] | None) -> str:
     return f"{dollars(bounds[0])}..{dollars(bounds[1])}" if bounds else "unknown"
 
 
-def _apart(usd: float | None, calls: float, role: str) -> str:
-    """Write what a way of judging would cost; the other roles have no such way."""
-    return dollars(None if usd is None else usd * calls) if role == "judge" else "-"
+def _apart(usd: float | None, calls: float) -> str:
+    """Write what a way of judging would cost."""
+    return dollars(None if usd is None else usd * calls)
 
 
 def dollars(usd: float | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ Form = Mapping[str, Any]
 TEXT: Form = {"type": "string"}
 MOST_CHARACTERS = 3000
 """Of one text of a reply; the longest that ships, a background, has fewer than 1,000."""
+NO_OTHER_KEY = "no key that was not asked for"
 _LONGEST = 200
 
 
@@ -52,13 +54,18 @@ def text_fault(value: Any, *, lines: bool = False) -> str | None:
     Every later prompt repeats a text of a reply: one without bound would be paid for in each of them, and one of
     several lines could pass for a section of the prompt.
     """
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str) or _says_nothing(value):
         return "a text that is not empty"
     if len(value) > MOST_CHARACTERS:
         return f"a text of at most {MOST_CHARACTERS} characters, not {len(value)}"
     if printable(value) != value:
         return "a text without control characters"
     return "a text of one line" if "\n" in value and not lines else None
+
+
+def _says_nothing(text: str) -> bool:
+    """Whether a text is empty or all punctuation, as the dots of a form that was sent back as it came."""
+    return all(unicodedata.category(char)[0] in "PZC" for char in text)
 
 
 def _mismatches(value: Any, form: Form, where: str, lines: bool) -> Iterator[Issue]:
@@ -83,7 +90,7 @@ def _wrong_object(value: Any, form: Form, where: str, lines: bool) -> Iterator[I
         yield _wrong(where, value, "an object")
         return
     for name in sorted(set(form["properties"]) ^ set(value)):
-        says = "this key" if name in form["properties"] else "no key that was not asked for"
+        says = "this key" if name in form["properties"] else NO_OTHER_KEY
         yield _wrong(_path(where, name), "missing" if name in form["properties"] else name, says)
     for name, part in form["properties"].items():
         if name in value:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from ccfw.errors import StoreError
+
+_ROWS = 64
+"""Rows of a table that are Python objects at a time, where it is read row by row."""
 
 
 def write_parquet(path: Path, columns: Mapping[str, Any], categories: Sequence[str] = ()) -> None:
@@ -67,6 +70,38 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> Any:
             return pq.read_table(file, columns=list(columns) if columns is not None else None)
     except (OSError, pa.ArrowException) as error:
         raise StoreError(f"{path}: not a Parquet table: {' '.join(str(error).split())[:300]}") from None
+
+
+class Rows:
+    """A Parquet file of any columns, read some rows at a time."""
+
+    def __init__(self, path: Path) -> None:
+        """Read what the file says of itself; raise ``StoreError`` when it is no Parquet table."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self._path = path
+        try:
+            with pq.ParquetFile(path) as file:
+                self.columns: tuple[str, ...] = tuple(file.schema_arrow.names)
+                self.count: int = file.metadata.num_rows
+        except (OSError, pa.ArrowException) as error:
+            raise self._broken(error) from None
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield each row by the names of its columns; raise ``StoreError`` where the file is damaged."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            with pq.ParquetFile(self._path) as file:
+                for batch in file.iter_batches(_ROWS):
+                    yield from batch.to_pylist()
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+            raise self._broken(error) from None
+
+    def _broken(self, error: Exception) -> StoreError:
+        return StoreError(f"{self._path}: not a Parquet table: {' '.join(str(error).split())[:300]}")
 
 
 def write_mapped(path: Path, sources: Sequence[Path], first: Mapping[str, Sequence[Any]], by: str) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from ccfw.datasets import GENERATED, NORMCOMPASS_STARTER, unwritten
+from ccfw.datasets import GENERATED, MAKERS, NORMCOMPASS_STARTER, unwritten
 from ccfw.errors import CcfwError, RequestError, StoppedError
 from ccfw.estimate import Estimate, dollars, sum_of, table
 from ccfw.llm import batch, local, prices, transports
@@ -19,16 +19,18 @@ from ccfw.outcome import Outcome, io_error, of_error, say
 from ccfw.secrets import sendable
 from ccfw.settings import Settings
 from ccfw.settings.models import ModelConfig
+from ccfw.settings.training import JUDGED
 from ccfw.stages import plan, stage
 from ccfw.stages.checked import check_knowledge, gather
-from ccfw.stages.checked_crisp import check_situated
+from ccfw.stages.checked_crisp import check_situated, tell_idle
 from ccfw.stages.context import Context, StageResult
 
 log = logging.getLogger(__name__)
 _READ_SCENARIOS = {"simulate", "evaluate", "attack", "report", "view"}
 _WRITE_SCENARIOS = {"blueprints", "shards"}
 _SHARDS = 4
-"""Of a scenario that is yet to be written: between the three and the five that it may have."""
+"""Of a scenario that is yet to be written: between the fewest and the most that it may have (section 3.6)."""
+_FEWEST, _MOST = 3, 5
 
 
 def run_job(settings: Settings, overrides: Sequence[str] = (), *, alone: bool = True) -> Outcome:
@@ -57,7 +59,11 @@ def _run(settings: Settings, results: list[StageResult], *, alone: bool) -> Outc
     """Run the stages into ``results``, or return what a dry run says of them."""
     planned = None
     pays = (partial(check_prerequisites, settings),) if not settings.dry_run else ()
-    gather((*pays, partial(check_knowledge, settings), partial(check_situated, settings)))
+    # a job whose first stage reads the scenarios stops there, if it must, before anybody is asked
+    begins = settings.stage.runs[0] in _READ_SCENARIOS or settings.dataset.name == GENERATED
+    late = () if begins else (partial(check_selection, settings),)
+    gather((*pays, partial(check_knowledge, settings), partial(check_situated, settings), *late))
+    tell_idle(settings)
     with (
         asyncio.Runner() as runner,
         closing(_opened(settings, runner)) as context,
@@ -117,6 +123,8 @@ def _shortfall(results: Sequence[StageResult]) -> str:
             reasons.append(
                 f"{result.stage}: {result.failed} of {result.done + result.failed + result.skipped} failed{why}"
             )
+        if result.empty:
+            reasons.append(f"{result.stage}: {result.empty}")
         if result.stopped:
             reasons.append(f"{result.stage}: stopped ({result.stopped})")
     return "; ".join(reasons)
@@ -154,8 +162,12 @@ def check_prerequisites(settings: Settings) -> None:
     if "shards" in settings.stage.runs:
         needed |= {"generator": settings.generator, "auditor": settings.auditor}
     needed |= _situated(settings)
-    if {"evaluate", "attack", "responses"} & set(settings.stage.runs):
+    if {"evaluate", "attack", "responses"} & set(settings.stage.runs) or _optimised(settings, settings.grpo.gold):
         needed |= {f"judge.members.{name}": member for name, member in settings.judge.members.items()}
+    if _rewarded_by_judge(settings) and settings.rewarding == settings.judge:
+        needed |= {f"judge.members.{name}": member for name, member in settings.judge.members.items()}
+    elif _rewarded_by_judge(settings):
+        needed |= {f"rewards.judge.members.{name}": member for name, member in settings.rewarding.members.items()}
     problems = []
     for role, model in needed.items():
         problems += local.missing(model)
@@ -169,6 +181,18 @@ def check_prerequisites(settings: Settings) -> None:
         raise RequestError(dict.fromkeys(problems))
 
 
+def _optimised(settings: Settings, by: str) -> bool:
+    """Whether stage *grpo* asks a judge, where ``by`` says who is asked."""
+    return "grpo" in settings.stage.runs and settings.grpo.task == "situations" and by == "judge"
+
+
+def _rewarded_by_judge(settings: Settings) -> bool:
+    """Whether rewards of the job are a judge's scores."""
+    compared = {"triplets", "best_of_n"} & set(settings.stage.runs)
+    judges = any(place in JUDGED for place in settings.rewards.scorers.values())
+    return bool(compared and judges) or (settings.grpo.lam > 0 and _optimised(settings, settings.grpo.supervisor))
+
+
 def _situated(settings: Settings) -> dict[str, ModelConfig]:
     """Return the models that the stages of paper 2 need, the judge aside, by the setting that names them."""
     runs, crisp, needed = set(settings.stage.runs), settings.crisp, dict[str, ModelConfig]()
@@ -179,6 +203,9 @@ def _situated(settings: Settings) -> dict[str, ModelConfig]:
         needed["generator"] = settings.generator
     if "refine" in runs:
         needed |= {"reasoner": settings.reasoner, "auditor": settings.auditor}
+    if "external" in runs and settings.external.asks:
+        verifiers = settings.judge.members if settings.external.verifies else {}
+        needed |= {"model": settings.model} | {f"judge.members.{name}": each for name, each in verifiers.items()}
     if "responses" in runs:
         key = "crisp.responses.policies." if crisp.responses.policies else "model"
         needed |= {(f"{key}{name}" if key.endswith(".") else key): each for name, each in settings.policies.items()}
@@ -219,14 +246,17 @@ def check_selection(settings: Settings) -> None:
         _ahead(context).selection  # noqa: B018 reading it is the check
 
 
-def _ahead(context: Context) -> Context:
-    """Return a context to plan with: scenarios that the job writes before it reads them are as good as written."""
+def _ahead(context: Context, count: int = _SHARDS) -> Context:
+    """Return a context to plan with: scenarios that the job writes before it reads them are as good as written.
+
+    Each then has ``count`` shards.
+    """
     settings, shards = context.settings, stage("shards")
     ahead = Context(settings, context.runner, context.stop)
     if settings.dataset.name != GENERATED or not {"shards"} < set(settings.stage.runs):
         return ahead
     if settings.dataset.path == str(shards.records(context)) and shards.plan(context)[0]:
-        ahead.dataset = unwritten(GENERATED, (each._replace(shards=_SHARDS) for each in shards.expected(context)))
+        ahead.dataset = unwritten(GENERATED, (each._replace(shards=count) for each in shards.expected(context)))
     return ahead
 
 
@@ -245,27 +275,37 @@ def _run_stages(context: Context, results: list[StageResult]) -> None:
 
 def _leads_nowhere(result: StageResult) -> bool:
     """Whether the next stage would find nothing, or too little; unscored judgements are still worth a table."""
-    if result.stage in _WRITE_SCENARIOS and result.stopped:
+    if result.stage in {*MAKERS, *_WRITE_SCENARIOS} and result.stopped:
+        return True
+    if result.empty:
         return True
     return result.stage in {"simulate", *_WRITE_SCENARIOS} and not result.done + result.skipped
 
 
 def _dry_run(context: Context, *, alone: bool) -> Outcome:
     """Print what the job would take; in a sweep, whose table says it too, only the calls."""
-    settings, context = context.settings, _ahead(context)
-    counts = {name: stage(name).plan(context) for name in settings.stage.runs}
+    settings, counts, context = context.settings, _counts(context), _ahead(context)
     least, most = (sum(pair[side] for pair in counts.values()) for side in (0, 1))
     spread = " ".join(f"{name}={low}..{high}" for name, (low, high) in counts.items())
     roles = f"model={settings.model.name} simulator={settings.simulator.name} judge={settings.judge.name} "
     roles += f"language={settings.language.name}"
-    dialogues = len(context.planned) if _READ_SCENARIOS & set(settings.stage.runs) else 0
-    print(f"plan {roles} dialogues={dialogues} {spread} calls={least}..{most}")
+    dialogues = f"dialogues={len(context.planned)} " if _READ_SCENARIOS & set(settings.stage.runs) else ""
+    print(f"plan {roles} {dialogues}{spread} calls={least}..{most}")
     found = plan.estimates(context)
     if found and alone:
         print(table(found, settings.bootstrap.level))
     _warn_of_budget(settings, found)
     expected = round(sum(each.calls.value for each in found))
     return Outcome("ok", 0, expected, dollars(sum_of(found)), "estimated" if found else "")
+
+
+def _counts(context: Context) -> dict[str, tuple[int, int]]:
+    """Return the least and the most calls of each stage; scenarios yet to be written may be short or long."""
+    ahead, runs = _ahead(context), context.settings.stage.runs
+    if "dataset" not in vars(ahead):
+        return {name: stage(name).plan(ahead) for name in runs}
+    fewest, most = (_ahead(context, count) for count in (_FEWEST, _MOST))
+    return {name: (stage(name).plan(fewest)[0], stage(name).plan(most)[1]) for name in runs}
 
 
 def _expected(context: Context) -> list[Estimate]:

@@ -2,7 +2,8 @@
 
 A role's prompt is ``<role>.system.md.j2``, ``<role>.examples.md.j2`` (user and assistant texts in turn, parted by
 lines of ``---``) and ``<role>.user.md.j2``, each of which may be absent, under ``prompts/<version>/<style>/``. A name
-that the role's view lacks is an error, so a prompt cannot reach for what its role may not see.
+that the role's view lacks is an error, so a prompt cannot reach for what its role may not see. ``quoted`` writes a text
+of others as a JSON string of one line.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 from ccfw.errors import PromptError
 from ccfw.records import Message
+from ccfw.views import one_line
 
 _PARTS = ("system", "examples", "user")
 _INCLUDE = re.compile(r"\{%-?\s*include\s+[\"']([^\"']+)[\"']\s*-?%\}")
@@ -48,6 +50,7 @@ class PromptSet:
             autoescape=False,  # noqa: S701 plain text for a model; untrusted text is framed by its view
         )
         environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
+        environment.filters["quoted"] = one_line
         return environment
 
     def render(self, role: str, fields: Mapping[str, Any]) -> tuple[Message, ...]:

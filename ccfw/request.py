@@ -33,11 +33,11 @@ _ALL_QUOTED = re.compile(rf"\s*{_QUOTED}\s*(?:,\s*{_QUOTED}\s*)*", re.DOTALL)
 """One value in quotation marks, or a sweep over several."""
 _CAST = ("simulator", "generator", "auditor", "translator", "reasoner", "judge")
 """Roles that somebody gets when the request names nobody."""
-_NULLABLE = frozenset({"judge", "experiment", *(f"model@{role}" for role in _CAST if role != "judge")})
+_NULLABLE = frozenset({"judge", "judge@rewards.judge", "experiment", *(f"model@{role}" for role in _CAST[:-1])})
 """Groups that may be left open; what fills them is in ``conf/config.yaml``."""
 _SCOPE = {"dataset", "trap", "region", "identity", "domain", "subdomain", "age", "gender", "split", "ids"}
 """What decides which scenarios a job takes."""
-_UNPAID = frozenset({"stage=align", "stage=panel"})
+_UNPAID = frozenset(f"stage={name}" for name in ("align", "panel", "reward", "supervisor", "norm_match"))
 """Stages that call nobody, whatever the judge: options that ship need no trying for them."""
 _DEEPEST = 50
 """Levels of a YAML file: beyond a few hundred, the libraries that read it run out of stack."""

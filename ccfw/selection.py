@@ -38,12 +38,16 @@ class Outline(NamedTuple):
     subdomain: str
     shards: int
     """How many it has."""
+    native: bool = True
+    """Whether its first message is there in the persona's language; the English one may stand in for it."""
 
 
 def outline(scenario: Scenario) -> Outline:
     """Return a scenario's outline."""
     template = scenario.blueprint.scenario_instantiation.parent_template
-    return Outline(scenario.seed, template.domain, template.subdomain, len(scenario.interaction_sequence))
+    message = scenario.blueprint.public_context.initial_user_message
+    native = scenario.seed.persona.native_language == "English" or message.native_language != message.global_english
+    return Outline(scenario.seed, template.domain, template.subdomain, len(scenario.interaction_sequence), native)
 
 
 @dataclass(frozen=True)

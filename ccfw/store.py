@@ -11,8 +11,10 @@ import json
 import logging
 import os
 import re
+from codecs import BOM_UTF8
 from collections.abc import Container, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -41,16 +43,26 @@ def fingerprint(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a text file so that a reader, or a kill, meets the old one or the new one and nothing between."""
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write a file so that a reader, or a kill, meets the old one or the new one and nothing between.
+
+    Raises ``OSError`` with the file's name, and leaves nothing behind, where there is no room for it.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    content = text.encode()
-    with part.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except BaseException as error:
+        with suppress(OSError):
+            part.unlink()
+        if isinstance(error, OSError) and error.errno:
+            raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
+        raise
 
 
 class RecordFile:
@@ -172,10 +184,12 @@ def _any_ids(lines: Iterable[bytes]) -> Iterator[str]:
                 continue
 
 
-def read_records(path: Path, kind: type[R], ids: Container[str] | None = None) -> Iterator[R]:
+def read_records(path: Path, kind: type[R], ids: Container[str] | None = None, *, whole: bool = False) -> Iterator[R]:
     """Yield the records of a file, or those of some ids, in which case the others are not even parsed.
 
-    Of several records with one id the first counts. Raises ``StoreError`` with file and line for one that does not fit.
+    Of several records with one id the first counts. A last line without its break was torn by a kill and is left out;
+    in a ``whole`` file, which a user gave, it is a record, and a byte order mark before the first is none. Raises
+    ``StoreError`` with file and line for one that does not fit.
     """
     if not path.exists():
         return
@@ -183,8 +197,10 @@ def read_records(path: Path, kind: type[R], ids: Container[str] | None = None) -
     has_id = identity.endswith("_id")
     with path.open("rb", buffering=_READ) as file:
         for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
+            if not (whole or line.endswith(b"\n")):
                 return
+            if whole and number == 1:
+                line = line.removeprefix(BOM_UTF8)
             if ids is None or not _is_other(line, ids):
                 record = _parsed(line, kind, f"{path}:{number}")
                 if not has_id or seen.is_new(getattr(record, identity), line):
@@ -300,8 +316,11 @@ class Output:
         self.records = folder / "records.jsonl"
         self.manifest = folder / "manifest.json"
         self._lock = FileLock(folder / ".lock")
+        self.fresh = False
+        """Whether no run before this one has opened it."""
 
     def __enter__(self) -> Output:
+        self.fresh = not self.folder.exists()
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
             self._lock.acquire(timeout=0)

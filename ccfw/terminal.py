@@ -8,7 +8,8 @@ import unicodedata
 def printable(text: str) -> str:
     """Return text that is safe to show in a terminal: control and bidi override characters become visible marks.
 
-    Line breaks and tabs stay; joiners that scripts need (as in Tamil or emoji) stay too.
+    So do noncharacters, of which XML, and so a figure, allows none. Line breaks and tabs stay; joiners that scripts
+    need (as in Tamil or emoji) stay too.
     """
     return text.translate(_SHOWN)
 
@@ -27,6 +28,11 @@ _SHOWN = _Shown()
 def _mark(character: str) -> str:
     if character in "\n\t\u200c\u200d":
         return character
-    if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}:
-        return f"⟨U+{ord(character):04X}⟩"
-    return character
+    code = ord(character)
+    hidden = unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+    return f"⟨U+{code:04X}⟩" if hidden or _is_noncharacter(code) else character
+
+
+def _is_noncharacter(code: int) -> bool:
+    """Whether a code stands for no character for ever; of others that are unassigned, newer systems have letters."""
+    return code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,9 +22,11 @@ from filelock import FileLock
 from ccfw.judging.score_table import COLUMNS
 from ccfw.outcome import Outcome
 from ccfw.records import Episode, Judgement
+from ccfw.report.board import LANGUAGES
 from ccfw.report.tables import Row
 from ccfw.secrets import scrub
 from ccfw.settings import Settings
+from ccfw.store import digest, fingerprint
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +78,9 @@ class Reported(NamedTuple):
     """What the rows of a report have in common."""
 
     fingerprint: str
+    """Of all that the report says: the same again needs no logging."""
+    subject: str
+    """Of the episodes and judgements that it is about, whatever they hold by now: a rebuilt report has the same."""
     folder: Path
     files: Sequence[Path]
     """Under the folder, whose layout they keep."""
@@ -87,12 +93,16 @@ class Reported(NamedTuple):
 
 
 def track_rows(settings: Settings, rows: Sequence[Row], reported: Reported) -> None:
-    """Log one run per row (model × language × judge); the same row of the same report is logged once."""
+    """Log one run per row (model × language × judge); a report that is built anew brings its rows' runs up to date.
+
+    Of several processes one writes at a time, so that none logs what another is logging.
+    """
     with _whatever_happens(settings, "the results", f"; they stay in {reported.folder}"):
         client = _client(settings)
-        experiment = _experiment(client, settings)
-        for row in rows:
-            _log_row(client, experiment, settings, row, reported)
+        with FileLock(_runs_lock(settings), timeout=_LOCK_S):
+            experiment = _experiment(client, settings)
+            for row in rows:
+                _log_row(client, experiment, settings, row, reported)
 
 
 def track_failure(settings: Settings, outcome: Outcome, overrides: Sequence[str]) -> None:
@@ -245,36 +255,39 @@ def _experiment(client: Any, settings: Settings) -> str:
 def _log_row(client: Any, experiment: str, settings: Settings, row: Row, reported: Reported) -> None:
     from mlflow.entities import Metric, Param, RunTag
 
-    fingerprint, cost = reported.fingerprint, reported.cost
-    same = (
-        f"tags.fingerprint = '{fingerprint}' and tags.language = '{row.language.value}' and tags.model = '{row.model}'"
-    )
-    if client.search_runs([experiment], filter_string=f"{same} and attributes.status = 'FINISHED'", max_results=1):
+    cost, language = reported.cost, row.language.value
+    long, short = _params(settings, row.model, row.judge, language)
+    subject = fingerprint({"of": reported.subject, "params": short | long})
+    same = f"tags.subject = '{subject}' and attributes.status = 'FINISHED'"
+    found = client.search_runs([experiment], filter_string=same, max_results=1)
+    if found and found[0].data.tags.get("fingerprint") == reported.fingerprint:
         return
-    name = f"{row.model} {row.language.value} {row.judge}"
-    tags = {"fingerprint": fingerprint, "language": row.language.value, "model": row.model, "judge": row.judge}
-    tags |= {f"prompts.{role}": found for role, found in reported.prompts.items()}
-    run = client.create_run(experiment, run_name=name, tags=tags)
-    stamp = run.info.start_time
-    long, short = _params(settings, row.model, row.judge, row.language.value)
-    metrics = [Metric(key, value, stamp, 0) for key, value in _metrics(row, cost)]
+    tags = {"language": language, "model": row.model, "judge": row.judge, "subject": subject}
+    tags |= {f"prompts.{role}": each for role, each in reported.prompts.items()}
+    name = f"{row.model} {LANGUAGES[row.language]} {row.judge}"
+    run = found[0] if found else client.create_run(experiment, run_name=name, tags=tags)
+    for tag in {"status", "reason"} & run.data.tags.keys():  # of the job before
+        client.delete_tag(run.info.run_id, tag)
+    stamp = int(time.time() * 1000) if found else run.info.start_time
     client.log_batch(
         run.info.run_id,
-        metrics=metrics,
-        params=[Param(k, v) for k, v in short.items()],
+        metrics=[Metric(key, value, stamp, 0) for key, value in _metrics(row, cost)],
+        params=[] if found else [Param(k, v) for k, v in short.items()],
         tags=[RunTag("job_cost_usd", cost)],
     )
-    client.log_inputs(run.info.run_id, [_dataset(settings, reported.dataset)])
+    if not found:
+        client.log_inputs(run.info.run_id, [_dataset(settings, reported.dataset)])
     for path in reported.files:
         parts = path.relative_to(reported.folder).parent.parts
         client.log_artifact(run.info.run_id, str(path), "/".join(parts) or None)
     if long:
         client.log_text(run.info.run_id, json.dumps(long, indent=2, ensure_ascii=False), "long_params.json")
+    client.set_tag(run.info.run_id, "fingerprint", reported.fingerprint)
     client.set_terminated(run.info.run_id)
     own = [each for each in reported.conversations if each.episode.language_mode is row.language]
     with _whatever_happens(settings, "the conversations"):  # the numbers are safe by now
         for conversation in own:
-            _trace(client, settings.tracking.uri, experiment, run.info.run_id, conversation)
+            _log_conversation(client, settings.tracking.uri, experiment, run.info.run_id, conversation)
 
 
 def _dataset(settings: Settings, digest: str) -> Any:
@@ -285,8 +298,8 @@ def _dataset(settings: Settings, digest: str) -> Any:
     return DatasetInput(found, [InputTag("mlflow.data.context", "evaluation")])
 
 
-def _trace(client: Any, uri: str, experiment: str, run: str, conversation: Conversation) -> None:
-    """Log a dialogue as a trace of the run: the chat as its root, a span for each turn, and every judgement.
+def _log_conversation(client: Any, uri: str, experiment: str, run: str, conversation: Conversation) -> None:
+    """Log a dialogue as a trace of the run, and every judgement of it: each once, whatever report shows it.
 
     Spans go where the process's tracking URI points, whatever the client's, and in a thread unless told otherwise.
     """
@@ -295,6 +308,33 @@ def _trace(client: Any, uri: str, experiment: str, run: str, conversation: Conve
 
     if mlflow.get_tracking_uri() != uri:
         mlflow.set_tracking_uri(uri)
+    dialogue = digest([conversation.episode.model_dump_json()])
+    own = f"tags.dialogue = '{dialogue}'"
+    found = client.search_traces([experiment], filter_string=own, max_results=1, include_spans=False)
+    there = set()
+    if found:
+        trace = found[0].info.trace_id
+        there = {_known(each) for each in found[0].info.assessments}
+        if found[0].info.request_metadata.get("mlflow.sourceRun") != run:
+            client.link_traces_to_run([trace], run)
+    else:
+        trace = _trace(client, experiment, run, dialogue, conversation)
+    for judgement in conversation.judgements:
+        feedback = _feedback(judgement)
+        wrong = feedback.get("error")
+        key = feedback["name"], feedback["source"].source_id, feedback.get("value"), wrong and wrong.error_code
+        if key not in there:
+            mlflow.log_feedback(trace_id=trace, **feedback)
+
+
+def _known(assessment: Any) -> tuple[Any, ...]:
+    """Return what tells an assessment of a trace from others."""
+    wrong = assessment.error
+    return assessment.name, assessment.source.source_id, assessment.value, wrong and wrong.error_code
+
+
+def _trace(client: Any, experiment: str, run: str, dialogue: str, conversation: Conversation) -> str:
+    """Log the chat as the root of a trace of the run, and a span for each turn; return the trace's id."""
     episode = conversation.episode
     said = [
         {"role": role, "content": scrub(text)}
@@ -313,6 +353,7 @@ def _trace(client: Any, uri: str, experiment: str, run: str, conversation: Conve
             "identity": persona.identity,
             "tier": episode.seed.challenge_config.challenge_type.value,
             "ended": episode.termination_reason.value,
+            "dialogue": dialogue,
         },
         experiment_id=experiment,
         run_id=run,
@@ -327,8 +368,7 @@ def _trace(client: Any, uri: str, experiment: str, run: str, conversation: Conve
         )
         client.end_span(root.trace_id, span.span_id, outputs=_chosen(answered))
     client.end_trace(root.trace_id, outputs=_chosen(said[-1]) if said else None)
-    for judgement in conversation.judgements:
-        mlflow.log_feedback(trace_id=root.trace_id, **_feedback(judgement))
+    return str(root.trace_id)
 
 
 def _chosen(message: Mapping[str, str]) -> dict[str, Any]:
@@ -357,7 +397,7 @@ def _metrics(row: Row, cost: str) -> Iterator[tuple[str, float]]:
         for suffix, value in (("", interval.mean), ("_lo", interval.low), ("_hi", interval.high)):
             if value is not None:
                 yield f"{column}{suffix}", value
-    for name in ("episodes", "judged", "not_judged", "broken"):
+    for name in ("episodes", "judged", "not_judged", "broken", "not_run"):
         yield name, float(getattr(row, name))
     if cost != "unknown":
         yield "job_cost_usd", float(cost)

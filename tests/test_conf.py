@@ -71,7 +71,7 @@ def content(path: Path) -> dict[str, Any]:
 
 def needs(path: Path) -> list[str]:
     """Return what else an option must be given."""
-    return ["dataset.path=set"] if path == Path("dataset/files.yaml") else []
+    return ["dataset.path=set"] if path in {Path("dataset/files.yaml"), Path("dataset/hf.yaml")} else []
 
 
 @pytest.mark.parametrize("path", OPTIONS, ids=lambda path: path.with_suffix("").as_posix())

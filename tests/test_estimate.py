@@ -24,7 +24,7 @@ CALL = PerCall(1000, 200, 6.0, Mean(0.02, 0.001), 0.01, 0.015, 400)
 
 
 def estimate(calls: Mean, call: PerCall = CALL, *, role: str = "judge", at_once: int = 100) -> Estimate:
-    return Estimate("evaluate", role, "gpt5mini", calls, 600, 1200, call, at_once)
+    return Estimate("evaluate", role, "gpt5mini", calls, 600, 1200, call, at_once, otherwise=role == "judge")
 
 
 def test_nineteen_values_are_no_pilot() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ccfw.stages.judged import Paid, folders, paid
-from ccfw.store import Output
+from ccfw.store import Output, fingerprint
 
 
 def manifest(**changes: Any) -> dict[str, Any]:
@@ -17,7 +17,6 @@ def manifest(**changes: Any) -> dict[str, Any]:
         "model": "m",
         "label": "M",
         "member": "j",
-        "comparable": "0123",
         "stopped": None,
         "fingerprint_of": {
             "episodes": {"seed": 0},
@@ -44,6 +43,13 @@ def test_what_decided_the_judgements_is_read_whole(tmp_path: Path) -> None:
     assert folder.output.folder == tmp_path / "evaluate" / "one"
 
 
+def episodes(**changes: Any) -> dict[str, Any]:
+    return {"fingerprint_of": manifest()["fingerprint_of"] | {"episodes": {"seed": 0} | changes}}
+
+
+PART = "fingerprint_of.episodes"
+
+
 @pytest.mark.parametrize(("size", "style"), [("large", "v1/paper"), ("small", "v1/compact")])
 def test_the_style_is_the_one_for_the_members_size(tmp_path: Path, size: str, style: str) -> None:
     put(tmp_path, manifest(fingerprint_of={"episodes": {}, "member": {"size": size}, "prompts": "4567"}))
@@ -58,6 +64,20 @@ def test_the_style_is_the_one_for_the_members_size(tmp_path: Path, size: str, st
         pytest.param({"fingerprint_of": {}}, "fingerprint_of.episodes Field required", id="parts"),
         pytest.param({"stopped": {"n": "many"}}, "stopped.n Input should be a valid integer", id="stopped"),
         pytest.param({"paid": 3}, "paid Input should be an object", id="paid"),
+        pytest.param(
+            {"paid": {"usd": -5.0, "unpriced_calls": 0}},
+            "paid.usd Input should be greater than or equal to 0",
+            id="paid-less-than-nothing",
+        ),
+        pytest.param(episodes(mode="weird"), f"{PART} mode: Input should be 'eval' or 'gold'", id="mode"),
+        pytest.param(episodes(mode=None), f"{PART} mode: Input should be 'eval' or 'gold'", id="no-mode"),
+        pytest.param(episodes(simulator="gpt"), f"{PART} simulator: Input should be a valid dictionary", id="user"),
+        pytest.param(episodes(simulator=[1]), f"{PART} simulator: Input should be a valid dictionary", id="users"),
+        pytest.param(episodes(model=3), f"{PART} model: Input should be a valid dictionary", id="model"),
+        pytest.param(episodes(dataset=["d"]), f"{PART} dataset: Input should be a valid string", id="dataset"),
+        pytest.param(
+            episodes(gold_prompts={}), f"{PART} gold_prompts: Input should be a valid string", id="gold-prompts"
+        ),
     ],
 )
 def test_a_manifest_of_another_form_is_left_out_and_the_next_one_read(
@@ -67,6 +87,15 @@ def test_a_manifest_of_another_form_is_left_out_and_the_next_one_read(
     put(tmp_path, manifest(), "two")
     assert [folder.output.folder.name for folder in folders(tmp_path)] == ["two"]
     assert caplog.messages == [f"{path}: left out, not a manifest of stage=evaluate: {reason}"]
+
+
+@pytest.mark.parametrize("name", ["0_before", "zzz_backup"])
+def test_a_copy_of_a_folder_is_named_and_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str) -> None:
+    own = fingerprint(manifest()["fingerprint_of"])
+    for place in (own, name):
+        put(tmp_path, manifest(), place)
+    assert [folder.output.folder.name for folder in folders(tmp_path)] == [own]
+    assert caplog.messages == [f"{tmp_path / 'evaluate' / name}: left out, a copy of {own}"]
 
 
 def test_a_folder_in_a_manifests_place_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -84,6 +113,10 @@ def test_a_folder_in_a_manifests_place_is_left_out(tmp_path: Path, caplog: pytes
         ),
         pytest.param("{}", None, id="silent"),
         pytest.param('{"paid": {"usd": "much"}}', None, id="no-number"),
+        pytest.param('{"paid": {"usd": 1e999, "unpriced_calls": 0}}', None, id="without-end"),
+        pytest.param('{"paid": {"usd": NaN, "unpriced_calls": 0}}', None, id="not-a-number"),
+        pytest.param('{"paid": {"usd": -5.0, "unpriced_calls": 0}}', None, id="less-than-nothing"),
+        pytest.param('{"paid": {"usd": 0.5, "unpriced_calls": -1}}', None, id="fewer-calls-than-none"),
         pytest.param("{", None, id="damaged"),
         pytest.param(None, None, id="absent"),
     ],

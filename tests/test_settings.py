@@ -37,6 +37,7 @@ def content(model: str, prompt: str = "auto", **changes: Any) -> dict[str, Any]:
     return (
         plain
         | {group: option(group, name) for group, name in groups.items()}
+        | {"supervisor": option("reward", defaults["reward@supervisor"])}
         | {"prompt": option("prompt", prompt), "model": raw_model(model)}
         | {"standard": {"simulator": raw_model("gpt5mini"), "judge": judge("gpt5mini", name="gpt5mini")}}
         | changes

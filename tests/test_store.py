@@ -363,6 +363,28 @@ def test_a_write_that_fails_leaves_the_old_file_alone(tmp_path: Path) -> None:
     assert path.read_text("utf-8") == "old"
 
 
+FULL = """
+import pathlib, resource, sys
+from ccfw.store import write_atomically
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+import signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+try:
+    write_atomically(pathlib.Path(sys.argv[1]), b"new" * 1000)
+except OSError as error:
+    print(error.filename)
+"""
+
+
+def test_a_file_that_there_is_no_room_for_is_named_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "figure.png"
+    write_atomically(path, b"old")
+    process = python(FULL, str(path))
+    out, _ = process.communicate()
+    assert (process.returncode, out.strip()) == (0, str(path))
+    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("figure.png", b"old")]
+
+
 def test_a_fingerprint_is_the_hash_of_canonical_json() -> None:
     """``printf '{"a":"é","b":[1,null]}' | sha256sum | cut -c1-16``."""
     assert fingerprint({"b": [1, None], "a": "é"}) == "3d92f6368f93f3cb"

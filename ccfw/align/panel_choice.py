@@ -21,7 +21,7 @@ from ccfw.stats.intervals import Bounds
 from ccfw.stats.multiplicity import holm
 from ccfw.stats.panels import cascade, panel_scores
 from ccfw.stats.ppi import powered_mean
-from ccfw.stats.ranks import minimum_detectable_difference, ranking, unit_spread
+from ccfw.stats.ranks import minimum_detectable_difference, ranking, surely_better, unit_spread
 from ccfw.stats.resampling import Array, Ints, Slices, distinct_columns, ratios, resampled
 from ccfw.stats.selection import (
     JudgeValue,
@@ -54,7 +54,8 @@ def ranks(entrants: Sequence[Entrant], found: Differences, best: int, people: Pe
         resamples=terms.resamples,
         clusters=people.clusters,
     )
-    sure = ranking(drawn.point[0], drawn.draws[:, 0], level=terms.level, higher_is_better=False)
+    better = surely_better(drawn.point[0], drawn.draws[:, 0], level=terms.level, higher_is_better=False)
+    sure = ranking(drawn.point[0], better, higher_is_better=False)
     paired = paired_intervals(
         found, best, terms.generator(), resamples=terms.resamples, level=terms.level, clusters=people.clusters
     )

@@ -1,12 +1,17 @@
-"""English text as words: counting, sentences, and the content words that carry a meaning."""
+"""Text as words: counting, sentences, and the content words that carry a meaning.
+
+Stems and function words are English. Words of other languages are told as whole words, and where a script does not part
+words by blanks as pairs of neighbouring letters, so that texts in them can be held against each other all the same.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import pairwise
 
-_TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_PLAIN_TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _SENTENCE_END = re.compile(r"[.!?]+(?:\s+|$)|\n+")
 _LAST_WORD = re.compile(r"(?:^|[^\w.])([^\W\d_](?:[^\W\d_]|\.(?=[^\W\d_]))*)$")
 
@@ -49,17 +54,108 @@ _LATELY = 4096
 _SHORT = re.compile(r"[^\W\d_aeiou]*[aeiouy][^\W\d_aeiouswxy]")
 """One vowel between consonants: what is left of *wines* or *naming*, where *e* tells them from *wins* and *Nam*."""
 _PLAIN_QUOTES = str.maketrans("‘’ʼ“”", "'''\"\"")
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065\u3164\uffa0")
+"""Characters that show nothing though their category does not say so; format characters (Cf) show nothing either."""
+_SELECTORS = ((0xFE00, 0xFE10), (0xE0100, 0xE01F0))
+"""Of variants: they change the look of what they follow, and no word."""
+_PAIRED = r"\u3005\u3041-\u309f\u30a1-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
+_SPELT = r"\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"
+_RUN = re.compile(rf"[{_PAIRED}{_SPELT}]+|[^{_PAIRED}{_SPELT}]+")
+UNSPACED = {re.compile(rf"[{_PAIRED}]"): 2, re.compile(rf"[{_SPELT}]"): 4}
+"""Letters of scripts that do not part words by blanks, and how many of them are about one word.
+
+Han characters and kana two; Thai, Lao, Tibetan, Burmese and Khmer four, marks not counted.
+"""
+_HAS_UNSPACED = re.compile(rf"[{_PAIRED}{_SPELT}]")
+_LOOK_ALIKES = str.maketrans("асеорхуіјѕһԁԛԝӏѵαοριυνκτχɑɡօսհ", "aceopxyijshdqwlvaopiuvktxagouh")
+"""Small letters of Cyrillic, Greek, phonetic and Armenian alphabets that pass for Latin ones."""
+_OTHER_ALPHABET = re.compile(r"[\u0370-\u03ff\u0400-\u052f\u0531-\u0588]")
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+class _Kept(dict[int, int | None]):
+    """What is left of each character when quotes are plain and nothing invisible remains, worked out once each."""
+
+    def __missing__(self, code: int) -> int | None:
+        self[code] = None if _is_unseen(chr(code)) else _PLAIN_QUOTES.get(code, code)
+        return self[code]
+
+
+def _is_unseen(character: str) -> bool:
+    selects = any(low <= ord(character) < high for low, high in _SELECTORS)
+    return selects or character in _UNSEEN or unicodedata.category(character) == "Cf"
+
+
+_KEPT = _Kept()
 
 
 @lru_cache(maxsize=_LATELY)
 def straighten(text: str) -> str:
-    """Return the text with compatibility forms folded and typographic quotes made plain."""
-    return unicodedata.normalize("NFKC", text).translate(_PLAIN_QUOTES)
+    """Return the text with compatibility forms folded, typographic quotes made plain and invisible characters gone.
+
+    A joiner or a soft hyphen inside a word would make it another word to every check, and the same word to a reader.
+    """
+    return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(_KEPT)
+
+
+def unmasked(text: str) -> str:
+    """Return the text straightened, in lower case, and with letters that pass for Latin ones made Latin.
+
+    Words that hold another letter of such an alphabet stay as they are, so that Russian and Greek do, nearly all.
+    """
+    plain = straighten(text).casefold()
+    if plain.isascii() or plain.translate(_LOOK_ALIKES) == plain:
+        return plain
+    return _LETTERS.sub(_latin, plain)
+
+
+def _latin(word: re.Match[str]) -> str:
+    made = word[0].translate(_LOOK_ALIKES)
+    return word[0] if _OTHER_ALPHABET.search(made) else made
+
+
+@lru_cache(maxsize=1)
+def _marked_token() -> re.Pattern[str]:
+    """Return the pattern of a word that may hold combining marks, as vowels of Thai and of India's scripts are.
+
+    Python's class of word characters leaves them out.
+    """
+    marks = "".join(chr(code) for code in range(0x300, 0x1F000) if unicodedata.category(chr(code))[0] == "M")
+    letter = rf"[^\W_](?:[^\W_]|[{marks}])*"
+    return re.compile(rf"{letter}(?:'{letter})*")
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words in lower case, without punctuation: ``Don’t go!`` → ``don't``, ``go``."""
-    return _TOKEN.findall(straighten(text).casefold())
+    """Return the words in lower case, without punctuation: ``Don’t go!`` → ``don't``, ``go``.
+
+    Of a script that does not part words, pairs of neighbouring letters: ``入门脱鞋`` → ``入门``, ``门脱``, ``脱鞋``.
+    """
+    plain = unmasked(text)
+    if plain.isascii():
+        return _PLAIN_TOKEN.findall(plain)
+    found: list[str] = _marked_token().findall(plain)
+    return [part for word in found for part in _parts(word)] if _HAS_UNSPACED.search(plain) else found
+
+
+def _parts(word: str) -> list[str]:
+    """Return a word, or the pairs of letters of what is written without blanks."""
+    parts: list[str] = []
+    for run in _RUN.findall(word):
+        letters = _letters(run) if _HAS_UNSPACED.match(run) else [run]
+        pairs = [one + other for one, other in pairwise(letters)]
+        parts += pairs or letters
+    return parts
+
+
+def _letters(run: str) -> list[str]:
+    """Return the letters of a run, each with the marks on it."""
+    letters: list[str] = []
+    for character in run:
+        if letters and unicodedata.category(character)[0] == "M":
+            letters[-1] += character
+        else:
+            letters.append(character)
+    return letters
 
 
 @lru_cache(maxsize=_LATELY)
@@ -76,8 +172,17 @@ def unmarked(text: str) -> str:
 
 
 def count_words(text: str) -> int:
-    """Count words as a reader does: pieces between blanks that hold a letter or a digit."""
-    return sum(any(char.isalnum() for char in piece) for piece in text.split())
+    """Count words as a reader does: pieces between blanks that hold a letter or a digit.
+
+    Where a script does not part words by blanks, so many of its letters as make about one word (``UNSPACED``) count as
+    one; what is begun counts whole.
+    """
+    words = 0
+    if not text.isascii() and _HAS_UNSPACED.search(text):
+        for letters, size in UNSPACED.items():
+            words -= -sum(char.isalnum() for char in letters.findall(text)) // size
+            text = letters.sub(" ", text)
+    return words + sum(any(char.isalnum() for char in piece) for piece in text.split())
 
 
 def sentences(text: str) -> list[str]:

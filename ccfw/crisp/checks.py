@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from ccfw.checks.issue import Issue
 from ccfw.checks.leakage import holds, paraphrases, shares_trigram
-from ccfw.checks.text import alike, content_words, count_words, sentences, straighten, tokens
+from ccfw.checks.script import script_counts
+from ccfw.checks.text import alike, content_words, count_words, sentences, straighten, tokens, unmasked, word_set
 from ccfw.crisp.records import Draft, Norm, Triplet
 
 _EXPLAINED = re.compile(
@@ -23,9 +24,21 @@ _SUGGESTS = re.compile(
     r"|\bcustoms?\b|\betiquette\b"
 )
 _LABELS = re.compile(
-    r"\b(?:appropriate|generic|opposite) (?:answer|response|version|advice|option)\b|\bnorms?\b|\bcultur\w+"
-    r"|\bcustom requires\b|\bviolat\w+\b|\brewrit\w+\b|\brespectful(?:ly)?\b|\b(?:in)?sensitiv\w+\b"
+    r"\b(?:appropriate|generic|opposite) (?:answer|response|version|advice|option)\b|\bnorms?\b|\bculturally\b"
+    r"|\bcultural (?:custom|expect|context|difference|rule|sensi|value|taboo|tradition)\w*"
+    r"|\b(?:this|that|the|their|his|her|local|your) (?:\w+ )?cultures?\b"
+    r"|\bcustom requires\b|\bviolat\w+\b|\brewrit\w+\b|\b(?:dis)?respectful (?:answer|advice|option|version)\b"
+    r"|\binsensitiv\w+\b"
 )
+_JOINT = re.compile(
+    r"[.;:,!?–—]|\b(?:because|since|so|and|but|or|rather than|instead of|which|who|before|after|when|while|until)\b"
+)
+_MUST = re.compile(r"\b(\w+) (?:should|must|has to|have to|needs to|ought to|had better)\b")
+_PRONOUNS = frozenset({"he", "she", "they"})
+_LEAST_WORDS = 2
+"""Content words of a clause that is looked for by itself."""
+_IN_A_ROW = 24
+"""Letters that nobody writes alike by chance, some four or five words."""
 _HEDGES = frozenset({"perhaps", "maybe", "might", "possibly", "probably", "likely", "could", "seems", "somewhat"})
 _MANNERS = frozenset(
     {"please", "kindly", "sorry", "thank", "thanks", "grateful", "gracious", "politely", "polite", "warmly", "gently"}
@@ -75,9 +88,27 @@ def leaks(norm: Norm, draft: Draft) -> tuple[Issue, ...]:
         for each, found in given_away(text, hidden_in(norm, draft), public):
             if each.name == "norm" or where == "question" or _said_outright(text, each.text):
                 issues.append(Issue("leak", where, found, f"nothing of the {each.name}"))
-        told = (match.group() for match in _EXPLAINED.finditer(straighten(text).casefold()))
+        told = (match.group() for match in _EXPLAINED.finditer(unmasked(text)))
         issues += [Issue("explained", where, each, "cues, and no talk about a culture or its norms") for each in told]
     return tuple(issues)
+
+
+SAME_SCENE = 0.5
+"""Share of content words in common from which two scenes of a norm are one told again."""
+
+
+def check_scene(draft: Draft, accepted: Iterable[Draft]) -> tuple[Issue, ...]:
+    """Return which accepted scene of the norm a scene tells again."""
+    own = word_set(draft.scenario)
+    return tuple(
+        Issue("repeated", "scenario", f"accepted scene {number}", "another scene, and not the same in other words")
+        for number, other in enumerate(accepted, 1)
+        if _overlap(own, word_set(other.scenario)) >= SAME_SCENE
+    )
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / max(1, len(one | other))
 
 
 def _said_outright(text: str, hidden: str) -> bool:
@@ -92,7 +123,7 @@ def check_draft(norm: Norm, draft: Draft) -> tuple[Issue, ...]:
         issues.append(Issue("length", "scenario", f"{words} words", f"{least} to {most} words"))
     if not draft.question.rstrip().endswith("?") or draft.question.count("?") != 1:
         issues.append(Issue("question", "question", draft.question, "one question"))
-    if match := _SUGGESTS.search(straighten(draft.question).casefold()):
+    if match := _SUGGESTS.search(unmasked(draft.question)):
         issues.append(Issue("neutral", "question", match.group(), "an open question that suggests no answer"))
     if alike(draft.question, draft.hidden_expected_answer, 0.8):
         issues.append(Issue("question", "hidden_expected_answer", draft.hidden_expected_answer, "an answer"))
@@ -100,9 +131,62 @@ def check_draft(norm: Norm, draft: Draft) -> tuple[Issue, ...]:
 
 
 def check_guidance(norm: Norm, draft: Draft, guidance: str) -> tuple[Issue, ...]:
-    """Return what an advisor's guidance gives away: the reasoner reads it and may see neither norm nor answer."""
-    found = given_away(guidance, hidden_in(norm, draft), f"{draft.scenario} {draft.question}")
-    return tuple(Issue("leak", "answer_guidance", text, f"nothing of the {each.name}") for each, text in found)
+    """Return what an advisor's guidance gives away: the reasoner reads it and may see neither norm nor answer.
+
+    Beyond what a scenario is held to, it may hold no clause of either and none of their letters in a row, spaced out or
+    backwards, no word on what somebody of the scene should do, and no letters of an alphabet that is not the scene's,
+    which may pass for others.
+    """
+    where, public, hidden = "answer_guidance", f"{draft.scenario} {draft.question}", hidden_in(norm, draft)
+    found = [*given_away(guidance, hidden, public), *_parts_given_away(guidance, hidden, public)]
+    issues = [Issue("leak", where, text, f"nothing of the {each.name}") for each, text in found]
+    issues += [Issue("act", where, each, "where to look, and not what to do") for each in _told_to_act(guidance, draft)]
+    if strange := set(script_counts(straighten(guidance))) - set(script_counts(straighten(public))):
+        issues.append(Issue("script", where, ", ".join(sorted(strange)), "the letters of the scene"))
+    return tuple(issues)
+
+
+def _parts_given_away(text: str, hidden: Iterable[Hidden], public: str) -> Iterator[tuple[Hidden, str]]:
+    free = frozenset(content_words(public))
+    for each in hidden:
+        told = (
+            part for part in sentences(text) for clause in _clauses(each.text) if _tells(part, clause, public, free)
+        )
+        if found := next(told, None) or _spelt_out(text, each.text, public):
+            yield each, found
+
+
+def _told_to_act(guidance: str, draft: Draft) -> Iterator[str]:
+    """Yield where somebody of the scene is told what to do: the hint is for the reader, who is *you*."""
+    for match in _MUST.finditer(straighten(guidance)):
+        somebody = match[1].casefold() in _PRONOUNS or (match[1][0].isupper() and match[1] in draft.scenario)
+        if somebody and match.group() not in straighten(draft.scenario):
+            yield match.group()
+
+
+def _clauses(text: str) -> list[str]:
+    return [part for part in _JOINT.split(text) if len(content_words(part)) >= _LEAST_WORDS]
+
+
+def _tells(sentence: str, clause: str, public: str, free: frozenset[str]) -> bool:
+    """Whether a sentence says a clause: its words that are not public, or the clause itself where all of them are."""
+    if set(content_words(clause)) - free:
+        return paraphrases(sentence, clause, free)
+    return holds(sentence, clause) and not holds(public, clause)
+
+
+def _spelt_out(text: str, hidden: str, public: str) -> str | None:
+    """Return a stretch of the hidden text that another holds letter by letter, either way round, and the public not."""
+    told, free, letters = (_letters(each) for each in (text, public, hidden))
+    for begin in range(len(letters) - _IN_A_ROW + 1):
+        run = letters[begin : begin + _IN_A_ROW]
+        if (run in told or run[::-1] in told) and run not in free:
+            return run
+    return None
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in unmasked(text) if char.isalnum())
 
 
 def check_triplet(norm: Norm, triplet: Triplet) -> tuple[Issue, ...]:
@@ -110,13 +194,19 @@ def check_triplet(norm: Norm, triplet: Triplet) -> tuple[Issue, ...]:
     texts: dict[str, str] = triplet.model_dump()
     issues = [*_lengths(texts), *_tones(texts)]
     for name, text in texts.items():
-        labels = (match.group() for match in _LABELS.finditer(straighten(text).casefold()))
-        issues += [Issue("label", name, each, "advice, and no word on what kind of advice it is") for each in labels]
-        if holds(text, norm.norm):
-            issues.append(Issue("label", name, text, "not the norm word for word"))
+        issues += check_advice(norm, name, text)
     for one, other in (("appropriate", "generic"), ("appropriate", "opposite"), ("generic", "opposite")):
         if tokens(texts[one]) == tokens(texts[other]):
             issues.append(Issue("same", other, texts[other], f"another decisive act than {one}"))
+    return tuple(issues)
+
+
+def check_advice(norm: Norm, where: str, text: str) -> tuple[Issue, ...]:
+    """Return what in an answer itself would give away its place in a triplet: labels, the norm word for word."""
+    labels = (match.group() for match in _LABELS.finditer(unmasked(text)))
+    issues = [Issue("label", where, each, "advice, and no word on what kind of advice it is") for each in labels]
+    if holds(text, norm.norm):
+        issues.append(Issue("label", where, text, "not the norm word for word"))
     return tuple(issues)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ccfw.crisp.records import BOUNDS, Scale
-from ccfw.forms import TEXT, Form, an_object, read_form
+from ccfw.crisp.verdicts import failed
+from ccfw.forms import MOST_CHARACTERS, TEXT, Form, an_object, read_form
 from ccfw.parsing import Refusal, json_object
 from ccfw.records import Failure, FailureKind
 
@@ -37,7 +38,7 @@ def read_response(text: str) -> Said | Failure:
     """Read a policy's reply; reasoning in several paragraphs is not what was asked for."""
     content = read_form(text, response_form(small=False), lines=True)
     if isinstance(content, tuple):
-        return Failure(kind=FailureKind.INCOMPLETE, detail="; ".join(f"{each.where}: {each.says}" for each in content))
+        return failed(content)
     answer, reasoning = content["answer"].strip(), content["reasoning"].strip()
     if "\n\n" in reasoning:
         return Failure(kind=FailureKind.INCONSISTENT, detail="the reasoning must be one paragraph")
@@ -68,4 +69,6 @@ def read_score(text: str, scale: Scale) -> Scored | Failure:
     for name in ("evidence", "reason"):
         if not isinstance(content[name], str):
             raise Refusal(FailureKind.UNPARSED, f"{name} is not a text")
+        if len(content[name]) > MOST_CHARACTERS:
+            raise Refusal(FailureKind.UNPARSED, f"{name} has more than {MOST_CHARACTERS} characters")
     return Scored(score, content["evidence"].strip(), content["reason"].strip())

@@ -1,28 +1,30 @@
-"""Sources of norms → candidates → norms: how each published file is read, and what needs no model. Pure.
+"""Sources of norms → candidates: how each published file, and a file of one's own, is read. Pure.
 
 A candidate is a row that asks a question with options, or one that states a rule. CulturalBench and FORK ask, so a
-model makes a norm of question and answer; NormAd and files of one's own state a rule, which is taken as it is.
+model makes a norm of question and answer; NormAd and files of one's own state a rule, which is taken as it is. Either
+becomes a norm in ``ccfw.crisp.rules``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import unicodedata
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import Any, NamedTuple
 
-from ccfw.checks.issue import Issue
-from ccfw.checks.text import alike, content_words, count_words, normalise, sentences, tokens, turns, word_set
+from ccfw.checks.text import count_words, normalise, tokens
 from ccfw.crisp.records import CultureNorms, Loss, Norm, Reason
-from ccfw.forms import TEXT, an_object, read_form
+from ccfw.forms import text_fault
 from ccfw.records import Region
 
 Cells = Mapping[str, Any]
 SHIPPED = "starter"
 LICENCES = {"culturalbench": "CC-BY-4.0", "fork": "CC-BY-4.0", "normad": "CC-BY-4.0", SHIPPED: "Apache-2.0"}
-FORM = an_object({"norm": TEXT, "norm_type": TEXT})
-LONGEST = 60
+SHORTEST, LONGEST = 3, 60
 """Words of a norm."""
+_LONGEST_ID = 80
 _NAMES = {
     "usa": "United States",
     "united states of america": "United States",
@@ -33,21 +35,23 @@ _NAMES = {
     "uae": "United Arab Emirates",
     "korea": "South Korea",
     "timor leste": "Timor-Leste",
+    "czechia": "Czech Republic",
+    "deutschland": "Germany",
+    "italia": "Italy",
+    "méxico": "Mexico",
+    "nippon": "Japan",
+    "viet nam": "Vietnam",
+    "brunei darussalam": "Brunei",
 }
+_INITIALS = 3
+"""Letters of a name in capitals that stays so: DRC."""
+_CULTURE = re.compile(r"[^\W\d_][\w .,'’()&/-]{0,59}")
 _SMALL = frozenset({"and", "of", "the"})
-_NOT = (
+NOT = (
     r"n't\b|\bnot\b|\bnever\b|\bunusual\b|\buncommon\b|\binappropriate\b|\bunacceptable\b|\bexcept\b|\bimpolite\b"
     r"|\brude\b|\boffensive\b|\bdisrespectful\b|\btaboos?\b|\bfrowned\b|\bavoid\w*\b|\bforbidden\b|\bprohibited\b"
 )
-_NEGATION = re.compile(_NOT, re.IGNORECASE)
-_AVOIDS = re.compile(
-    _NOT + r"|\bno\b|\brarely\b|\bseldom\b|\brather than\b|\binstead of\b|\brefrain\w*\b|\bwithout\b", re.IGNORECASE
-)
-_FINITE = re.compile(
-    r"\b(?:is|are|should|must|may|can|do|does|don't|doesn't|have|has|will|avoid|pays?|goes|go|gives?|takes?|eats?"
-    r"|leaves?|waits?|uses?|bows?|stays?|brings?|offers?|refuses?|pours?|greets?|removes?|sits?|speaks?)\b",
-    re.IGNORECASE,
-)
+_NEGATION = re.compile(NOT, re.IGNORECASE)
 _SLUG = re.compile(r"[^a-z0-9]+")
 
 
@@ -72,13 +76,13 @@ class Candidate:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What makes two rows one: the question, or the rule of a culture, in the same words."""
-        return ("", normalise(self.question)) if self.question else (self.culture, normalise(self.rule or ""))
+        """What makes two rows of a source one: the same question about a culture, or its rule, in the same words."""
+        return self.culture, normalise(self.question or self.rule or "")
 
     @property
     def negated(self) -> bool:
         """Whether the answer is what is *not* done: an odd number of negations, so that "not uncommon" is none."""
-        return len(_NEGATION.findall(self.question.split("\n")[0])) % 2 == 1
+        return negations(self.question.split("\n")[0]) % 2 == 1
 
 
 class Rows(NamedTuple):
@@ -99,14 +103,22 @@ class Layout(NamedTuple):
     """Raises ``ValueError`` with what the row lacks."""
 
 
+def negations(text: str) -> int:
+    """Count the words that turn what is said into its contrary, or into what is not done."""
+    return len(_NEGATION.findall(text))
+
+
 def culture_name(name: str) -> str:
-    """Return a culture's name as this project writes it: ``south_korea`` → South Korea, ``USA`` → United States."""
+    """Return a culture's name as this project writes it: ``south_korea`` and ``SOUTH KOREA`` → South Korea.
+
+    ``USA`` is United States; other names of three capitals stay.
+    """
     plain = " ".join(name.replace("_", " ").replace("-", " ").split())
     if plain.casefold() in _NAMES:
         return _NAMES[plain.casefold()]
-    if plain != plain.lower():
+    if plain != plain.lower() and (plain != plain.upper() or len(plain) <= _INITIALS):
         return plain
-    return " ".join(word if word in _SMALL else word.capitalize() for word in plain.split())
+    return " ".join(word if word in _SMALL else word.capitalize() for word in plain.lower().split())
 
 
 def slug(text: str) -> str:
@@ -116,32 +128,66 @@ def slug(text: str) -> str:
 
 
 def _text(cells: Cells, column: str) -> str:
+    """Return a cell's text on one line; raise ``ValueError`` when it is none that can be sent on."""
+    return " ".join(_lines(cells, column).split())
+
+
+def _lines(cells: Cells, column: str) -> str:
     value = cells.get(column)
-    text = " ".join(str(value).split()) if value is not None else ""
+    if value is None or value == "":
+        raise ValueError(f"nothing under {column}")
+    if not isinstance(value, str):
+        raise ValueError(f"{column} is no text")  # noqa: TRY004 a fault of the row, as the others are
+    text = "\n".join(value.splitlines()).strip()
     if not text:
         raise ValueError(f"nothing under {column}")
+    if fault := text_fault(text, lines=True):
+        raise ValueError(f"{column} must be {fault}")
     return text
 
 
+def _culture(cells: Cells, column: str) -> str:
+    name = _text(cells, column)
+    if not _CULTURE.fullmatch(name):
+        raise ValueError(f"{column} must be a name: a letter, then at most 59 letters, blanks and simple punctuation")
+    return culture_name(name)
+
+
+def _optional(cells: Cells, *columns: str) -> str:
+    """Return the text of the first of some columns that has a short one that can be sent on; empty if none has."""
+    found = (" ".join(value.split()) for name in columns if isinstance(value := cells.get(name), str))
+    return next((text for text in found if len(text) <= _LONGEST_ID and not text_fault(text)), "")
+
+
+def _ruled(cells: Cells, column: str) -> str:
+    """Return a rule as it stands, of the length that a model's is held to."""
+    rule = _text(cells, column)
+    if len(tokens(rule)) < SHORTEST or count_words(rule) > LONGEST:
+        raise ValueError(f"{column} must have {SHORTEST} to {LONGEST} words, not {count_words(rule)}")
+    return rule
+
+
+def _shown(text: str) -> str:
+    """Return a text without control and format characters, of which published items hold some by accident."""
+    return "".join(char for char in text if char in "\n\t" or unicodedata.category(char) not in {"Cc", "Cf"})
+
+
 def _question(source: str, letters: Mapping[str, str], question: str, answer: str) -> Callable[[Cells, str], Candidate]:
-    def read(cells: Cells, row: str) -> Candidate:
+    def read(raw: Cells, row: str) -> Candidate:
+        cells = {name: _shown(value) if isinstance(value, str) else value for name, value in raw.items()}
         options = {letter: _text(cells, column) for letter, column in letters.items()}
         key = _text(cells, answer).upper()
         if key not in options:
-            raise ValueError(f"the answer is {key!r}; options: {', '.join(options)}")
-        kind = slug(str(cells.get("dimension") or "other"))
-        asked = str(cells.get(question) or "").strip()
-        if not asked:
-            raise ValueError(f"nothing under {question}")
+            raise ValueError(f"the answer is {key[:_LONGEST_ID]!r}; options: {', '.join(options)}")
         return Candidate(
             row_id=f"{source}:{row}",
             source=source,
-            culture=culture_name(_text(cells, "country")),
-            norm_type=kind,
+            culture=_culture(cells, "country"),
+            norm_type=slug(_optional(cells, "dimension") or "other"),
             licence=LICENCES[source],
             origin=row,
             rule=None,
-            question=asked,
+            question=_lines(cells, question),
             options=tuple(options.values()),
             answer=options[key],
         )
@@ -153,24 +199,26 @@ def _rule(cells: Cells, row: str) -> Candidate:
     return Candidate(
         row_id=f"normad:{row}",
         source="normad",
-        culture=culture_name(_text(cells, "country")),
-        norm_type=slug(str(cells.get("subaxis") or cells.get("axis") or "other")),
+        culture=_culture(cells, "country"),
+        norm_type=slug(_optional(cells, "subaxis", "axis") or "other"),
         licence=LICENCES["normad"],
         origin=row,
-        rule=_text(cells, "rule of thumb"),
+        rule=_ruled(cells, "rule of thumb"),
     )
 
 
 def _own(cells: Cells, row: str) -> Candidate:
-    source = slug(str(cells.get("source") or "own"))
+    source = slug(_optional(cells, "source") or "own")
+    if source in LICENCES:  # its rows were made into norms elsewhere, under whatever rules
+        source = f"own_{source}"
     return Candidate(
         row_id=f"{source}:{row}",
         source=source,
-        culture=culture_name(_text(cells, "culture")),
-        norm_type=slug(str(cells.get("norm type") or cells.get("type") or "other")),
-        licence=" ".join(str(cells.get("licence") or cells.get("license") or "unstated").split()),
+        culture=_culture(cells, "culture"),
+        norm_type=slug(_optional(cells, "norm type", "type") or "other"),
+        licence=_optional(cells, "licence", "license") or "unstated",
         origin=row,
-        rule=_text(cells, "norm"),
+        rule=_ruled(cells, "norm"),
     )
 
 
@@ -204,14 +252,31 @@ def read_rows(layout: Layout, rows: Iterable[tuple[int, Cells]]) -> Rows:
     """Read the rows of a file, each with its line; what is no candidate is a loss with its reason."""
     found, losses, seen = list[Candidate](), list[tuple[str, Loss]](), set[str]()
     for line, cells in rows:
-        given = next((str(cells[name]).strip() for name in _IDS if str(cells.get(name) or "").strip()), "")
-        row = given if given and f"{given}" not in seen else f"line_{line}"
+        row = _row_id(cells, line, seen)
         seen.add(row)
         try:
             found.append(layout.read(cells, row))
         except ValueError as error:
             losses.append((f"{layout.source}:{row}", Loss(reason=Reason.BAD_ROW, detail=f"line {line}: {error}")))
     return Rows(layout.source, tuple(organised(found)), tuple(losses))
+
+
+def _row_id(cells: Cells, line: int, seen: Container[str]) -> str:
+    """Return what tells a row from the others of its file: its own id where it has one, else its line."""
+    texts = {name: str(cells[name]) if type(cells.get(name)) is int else cells.get(name) for name in _IDS}
+    lines = (f"line_{line}_{number}" if number > 1 else f"line_{line}" for number in count(1))
+    return next(name for name in chain([_optional(texts, *_IDS)], lines) if name and name not in seen)
+
+
+def told_apart(files: Iterable[Rows]) -> Iterator[Rows]:
+    """Yield the rows of several files; an id that stands in an earlier file too gets the number of its file."""
+    seen = set[str]()
+    for number, rows in enumerate(files, 1):
+        own = [
+            replace(each, row_id=f"{each.row_id}~{number}") if each.row_id in seen else each for each in rows.candidates
+        ]
+        seen.update(each.row_id for each in own)
+        yield rows._replace(candidates=tuple(own))
 
 
 def organised(candidates: Iterable[Candidate]) -> list[Candidate]:
@@ -236,99 +301,6 @@ def distinct(candidates: Iterable[Candidate]) -> tuple[list[Candidate], list[tup
             detail = f"asks or states what {known.row_id} does"
             again.append((each, Loss(reason=Reason.SAME_QUESTION, detail=detail)))
     return kept, again
-
-
-def states_a_rule(candidate: Candidate) -> bool:
-    """Whether an answer is a rule by itself: a clause of six words or more, to a question that is not negated."""
-    answer = candidate.answer
-    return not candidate.negated and count_words(answer) >= 6 and _FINITE.search(answer) is not None
-
-
-def without_a_model(candidate: Candidate) -> Norm | Loss:
-    """Return the norm that a row states by itself, or that it states none."""
-    rule = candidate.rule or (candidate.answer if states_a_rule(candidate) else None)
-    if rule is None:
-        return Loss(reason=Reason.NO_RULE, detail="the answer states no rule by itself; a model can make one of it")
-    return made(candidate, rule, candidate.norm_type)
-
-
-def made(candidate: Candidate, norm: str, norm_type: str) -> Norm:
-    """Return a candidate's norm."""
-    sentence = " ".join(norm.split())
-    return Norm(
-        norm_id=candidate.row_id,
-        norm=sentence if sentence.endswith((".", "!", "?")) else f"{sentence}.",
-        culture=candidate.culture,
-        norm_type=slug(norm_type),
-        source=candidate.source,
-        licence=candidate.licence,
-        origin=candidate.origin,
-        region=candidate.region,
-    )
-
-
-def read_norm(candidate: Candidate, text: str) -> Norm | tuple[Issue, ...]:
-    """Read a model's reply, or return what breaks its form; raise ``Refusal`` when it is no JSON object."""
-    content = read_form(text, FORM, lines=True)  # ``made`` puts the words on one line
-    return content if isinstance(content, tuple) else made(candidate, content["norm"], content["norm_type"])
-
-
-def check_norm(candidate: Candidate, norm: Norm) -> tuple[Issue, ...]:
-    """Return what is wrong with a norm that a model made of a question."""
-    issues = []
-    if len(sentences(norm.norm)) != 1 or "?" in norm.norm:
-        issues.append(Issue("one_sentence", "norm", norm.norm, "one sentence that states a rule"))
-    if (words := count_words(norm.norm)) > LONGEST:
-        issues.append(Issue("length", "norm", f"{words} words", f"at most {LONGEST} words"))
-    if candidate.negated and not _AVOIDS.search(norm.norm):
-        issues.append(Issue("avoidance", "norm", norm.norm, "what is avoided: the question asks for what is not done"))
-    correct = word_set(candidate.answer)
-    if len(correct) > 1 and correct.isdisjoint(content_words(norm.norm)):
-        issues.append(Issue("answer", "norm", norm.norm, f"the rule of the correct answer: {candidate.answer}"))
-    return tuple(issues)
-
-
-def repeated(norms: Sequence[Norm], least: float) -> dict[str, str]:
-    """Return the norms that say what an earlier one of their culture says, each with that one's id.
-
-    Two say the same when their words are the same, or when ``least`` of their content words are (Jaccard) and they
-    turn on the same words, as *before* and *after*. Within a source of questions two norms of different questions are
-    only one when their words are the same: what was asked apart is told apart.
-    """
-    exact, by_word = dict[tuple[str, str], Norm](), dict[tuple[str, str], list[Norm]]()
-    found: dict[str, str] = {}
-    for norm in norms:
-        key = norm.culture, normalise(norm.norm)
-        known = exact.get(key) or _near(norm, by_word, least)
-        if known is not None:
-            found[norm.norm_id] = known.norm_id
-            continue
-        exact[key] = norm
-        for word in word_set(norm.norm):
-            by_word.setdefault((norm.culture, word), []).append(norm)
-    return found
-
-
-def _near(norm: Norm, by_word: Mapping[tuple[str, str], Sequence[Norm]], least: float) -> Norm | None:
-    others = {
-        id(other): other
-        for word in word_set(norm.norm)
-        for other in by_word.get((norm.culture, word), ())
-        if other.source != norm.source or norm.source not in _ASKED
-    }
-    same = (
-        other
-        for other in others.values()
-        if turns(other.norm) == turns(norm.norm) and _negations(other.norm) == _negations(norm.norm)
-    )
-    return next((other for other in same if alike(other.norm, norm.norm, least)), None)
-
-
-_ASKED = frozenset({"culturalbench", "fork"})
-
-
-def _negations(text: str) -> int:
-    return len(_NEGATION.findall(" ".join(tokens(text))))
 
 
 def shipped_norms(files: Iterable[CultureNorms]) -> Iterator[Norm]:

@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
+from statistics import fmean
 from typing import NamedTuple
 
 from ccfw.checks.text import count_words, normalise
@@ -31,13 +32,12 @@ def gap_pairs(
     """Return pairs of answers to one question whose scores are at least ``min_gap`` apart, at most ``most`` of them.
 
     Which, is drawn by the seed; every answer is used once before any is used again, as far as that goes. Answers in the
-    same words are no pair.
+    same words are one, with the mean of their scores: no pair stands twice, nor the other way round.
     """
     apart = [
         (better, worse)
-        for better, worse in (sorted(two, key=lambda each: -each.score) for two in combinations(scored, 2))
+        for better, worse in (sorted(two, key=lambda each: -each.score) for two in combinations(_distinct(scored), 2))
         if better.score - worse.score >= min_gap
-        and normalise(better.response.answer) != normalise(worse.response.answer)
     ]
     left = sorted(apart, key=lambda pair: _drawn(seed, *pair))
     used = Counter[str]()
@@ -51,6 +51,14 @@ def gap_pairs(
         texts = better.response.answer, worse.response.answer
         chosen.append(_preference(situation, PairKind.GAP, texts, names, better.score - worse.score))
     return chosen
+
+
+def _distinct(scored: Iterable[Scored]) -> list[Scored]:
+    """Return one answer of each wording, the first by its id, with the mean of their scores."""
+    wordings: dict[str, list[Scored]] = {}
+    for each in sorted(scored, key=lambda each: each.response.response_id):
+        wordings.setdefault(normalise(each.response.answer), []).append(each)
+    return [Scored(same[0].response, fmean(each.score for each in same)) for same in wordings.values()]
 
 
 def _drawn(seed: int, one: Scored, other: Scored) -> bytes:

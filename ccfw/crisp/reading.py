@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -63,31 +64,45 @@ def read_situation_file(path: Path, key: str) -> tuple[Situation, ...]:
     if not path.exists():
         raise RequestError([f"{key}={path}: no such file or folder"])
     try:
-        found = read_situations(path) if path.is_dir() else tuple(read_records(path, Situation))
-    except StoreError as error:
+        found = read_situations(path) if path.is_dir() else tuple(read_records(_regular(path), Situation, whole=True))
+    except (StoreError, OSError) as error:
         raise RequestError([f"{key}={path}: {error}"]) from None
     if not found:
         raise RequestError([f"{key}={path}: no situations there"])
     return found
 
 
+def _regular(path: Path) -> Path:
+    """Return the path of a file; raise ``OSError`` for a pipe or a device, which may never end."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise OSError(errno.EINVAL, "neither a file nor a folder")
+    return path
+
+
 def read_norm_files(paths: Iterable[str], key: str) -> Iterator[Rows]:
     """Yield the candidates of each file of norms.
 
-    Raises ``RequestError`` with a line for each file that is not there, or whose columns are those of no source.
+    Raises ``RequestError`` with a line for each file that is not there, cannot be read to its end, has no rows, or
+    whose columns are those of no source.
     """
     problems, found = [], []
     for path in map(Path, paths):
         try:
-            table = tables.read(path.read_text("utf-8-sig"))
+            table = tables.read(_regular(path).read_text("utf-8-sig"))
         except (OSError, UnicodeDecodeError) as error:
             problems.append(f"{key}={path}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}")
+            continue
+        if table.broken:
+            problems += [f"{key}={path}:{line}: {fault}; nothing of the file was taken" for line, fault in table.broken]
             continue
         layout = layout_of(table.columns)
         if layout is None:
             needed = "; ".join(f"{each.source}: {', '.join(sorted(each.columns))}" for each in LAYOUTS)
             have = ", ".join(table.columns) or "none"
             problems.append(f"{key}={path}: its columns ({have}) are those of no source; {needed}")
+            continue
+        if not table.rows and not table.faults:
+            problems.append(f"{key}={path}: no rows below its header")
             continue
         rows = read_rows(layout, ((row.line, row.cells) for row in table.rows))
         bad = [

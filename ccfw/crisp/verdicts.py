@@ -12,7 +12,7 @@ from ccfw.checks.issue import Issue
 from ccfw.crisp.checks import check_draft, check_guidance
 from ccfw.crisp.chronotopes import read_draft
 from ccfw.crisp.records import Answer, Draft, Norm, Reasons, Verdict
-from ccfw.forms import TEXT, a_list, an_object, read_form
+from ccfw.forms import NO_OTHER_KEY, TEXT, a_list, an_object, read_form
 from ccfw.records import Failure, FailureKind
 
 T = TypeVar("T")
@@ -40,12 +40,12 @@ PLAN_FORM = an_object({"diagnosis": TEXT, "revision_goal": TEXT, "revision_guida
 
 
 def failed(issues: tuple[Issue, ...], kind: FailureKind = FailureKind.INCOMPLETE) -> Failure:
-    """Return what breaks a reply as one failure, which is also what the model is told on another try."""
-    lines = []
-    for issue in issues:
-        place = f"{issue.where}: " if issue.where else ""
-        lines.append(f"{place}{issue.found!r}; wanted: {issue.says}" if issue.found else f"{place}{issue.says}")
-    return Failure(kind=kind, detail="; ".join(lines)[:_LONGEST_DETAIL])
+    """Return what breaks a reply as one failure, which is also what the model is told on another try.
+
+    Nothing of the reply is in it, not even a key that it made up: the next request would hold it outside any frame.
+    """
+    lines = (issue.says if issue.says == NO_OTHER_KEY else f"{issue.where}: wanted: {issue.says}" for issue in issues)
+    return Failure(kind=kind, detail="; ".join(dict.fromkeys(lines))[:_LONGEST_DETAIL])
 
 
 def _reading(form: dict[str, Any], of: Callable[[dict[str, Any]], T]) -> Callable[[str], T | Failure]:

@@ -17,11 +17,27 @@ from ccfw.humans.records import Row
 
 
 def read_rows(path: Path, key: str) -> list[Row]:
-    """Return the records of a file, each with where it stands.
+    """Return the records of a file, or of all the files of a folder, each with where it stands.
 
     Raises ``RequestError``, which names the setting ``key``, for a file that is not there or cannot be read as what its
-    name says.
+    name says, and for a folder that holds none.
     """
+    if not path.is_dir():
+        return _of_file(path, key)
+    files = files_of(path)
+    if not files:
+        raise RequestError([f"{key}={path}: no file of ratings in the folder; there may be {', '.join(_READERS)}"])
+    return [row._replace(where=f"{file.name}, {row.where}") for file in files for row in _of_file(file, key)]
+
+
+def files_of(folder: Path) -> list[Path]:
+    """Return the files of a folder that hold ratings, by their names."""
+    return sorted(
+        each for each in folder.iterdir() if each.suffix.lower() in _READERS and not each.name.startswith(".")
+    )
+
+
+def _of_file(path: Path, key: str) -> list[Row]:
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise RequestError([f"{key}={path}: not a kind of file that is read; there are {', '.join(_READERS)}"])

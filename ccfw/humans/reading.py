@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ccfw.errors import RequestError
 from ccfw.humans.checking import ratings_of
-from ccfw.humans.files import read_rows
+from ccfw.humans.files import files_of, read_rows
 from ccfw.humans.layouts import FLATTEN
 from ccfw.humans.records import Ratings
 from ccfw.settings.align import RatingsConfig
@@ -18,7 +18,7 @@ VERSION = 2
 
 
 def read_ratings(config: RatingsConfig, key: str) -> Ratings:
-    """Return the ratings of a file; ``key`` is the setting that ``config`` is under, as messages name it.
+    """Return the ratings of a file, or of a folder's files; ``key`` is the setting that ``config`` is under.
 
     Raises ``RequestError`` with everything that is wrong, a line each.
     """
@@ -26,14 +26,15 @@ def read_ratings(config: RatingsConfig, key: str) -> Ratings:
         raise RequestError([f"{key}.path: must be given, as in {key}.path=my/ratings.csv (docs/align.md)"])
     path = Path(config.path)
     try:
-        state = path.stat()
+        files = [path, *(files_of(path) if path.is_dir() else ())]
+        states = tuple((str(each.resolve()), each.stat().st_size, each.stat().st_mtime_ns) for each in files)
     except OSError as error:
         raise RequestError([f"{key}.path={config.path}: {error.strerror or error}"]) from None
-    return _read(config.model_dump_json(), key, str(path.resolve()), state.st_size, state.st_mtime_ns)
+    return _read(config.model_dump_json(), key, states)
 
 
 @lru_cache(maxsize=4)
-def _read(config_json: str, key: str, _where: str, _size: int, _changed: int) -> Ratings:
+def _read(config_json: str, key: str, _states: tuple[tuple[str, int, int], ...]) -> Ratings:
     config = RatingsConfig.model_validate_json(config_json)
     rows = read_rows(Path(config.path or ""), f"{key}.path")
     flat = list(FLATTEN[config.layout](rows))

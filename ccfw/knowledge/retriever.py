@@ -98,15 +98,10 @@ class Retriever:
     taboos: Shelf[Taboo]
     terms: Terms
 
-    def evidence(self, queries: Queries, regions: Sequence[str], identity: str | None, *, grounded: bool) -> Evidence:
-        """Return what a seed is shown: passages of its regions, and taboos of the first if it rests on one."""
-        ((_, found),) = self.evidence_of([Wanted(queries, tuple(regions), identity, grounded)])
-        return found
-
     def answer(self, query: str, regions: Sequence[str], identities: Collection[str] = ()) -> Answer:
         """Return what one query finds in all of the regions, passages and taboos by the same threshold.
 
-        A seed is shown taboos of its own region whatever they score (``evidence``): it must rest on one. Who asks by
+        A seed is shown taboos of its own region whatever they score (``evidence_of``): it must rest on one. Who asks by
         hand asks whether there are any.
         """
         asked = (query, tuple(regions))

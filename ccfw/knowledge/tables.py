@@ -10,7 +10,7 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,20 +37,31 @@ class Table:
 
     rows: list[Row] = field(default_factory=list)
     faults: list[tuple[int, str]] = field(default_factory=list)
+    broken: list[tuple[int, str]] = field(default_factory=list)
+    """Those of the faults that are not of one row: after them nothing is what it seems, or nothing was read."""
+    head: tuple[str, ...] = ()
+    """Names of a header line."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Every name in it, in the order of first appearance."""
-        return tuple(dict.fromkeys(name for row in self.rows for name in row.cells))
+        return tuple(dict.fromkeys((*self.head, *(name for row in self.rows for name in row.cells))))
 
     def add(self, line: int, content: Any) -> None:
-        """Add an entry, if it is one: a list of pairs of name and value."""
+        """Add an entry, if it is one: a list of pairs of name and value, each name once."""
         if not isinstance(content, _Pairs):
             self.faults.append((line, "not an entry of names and values"))
             return
         names = [plain(str(name)) for name, _ in content]
-        self.faults += [(line, fault) for fault in twice(names)]
+        if doubled := twice(names):
+            self.faults += [(line, fault) for fault in doubled]
+            return
         self.rows.append(Row(line, dict(zip(names, (value for _, value in content), strict=True))))
+
+    def fail(self, line: int, reason: str) -> None:
+        """Note a fault of the file as a whole."""
+        self.faults.append((line, reason))
+        self.broken.append((line, reason))
 
 
 class _Pairs(list[tuple[Any, Any]]):
@@ -58,8 +69,8 @@ class _Pairs(list[tuple[Any, Any]]):
 
 
 def twice(names: Iterable[str]) -> list[str]:
-    """Return a fault for each name that stands more than once."""
-    return [f"stands twice: {name or '(unnamed)'}" for name, times in Counter(names).items() if times > 1]
+    """Return a fault for each name that stands more than once; columns without a name are nobody's."""
+    return [f"stands twice: {name}" for name, times in Counter(names).items() if times > 1 and name]
 
 
 def read(text: str) -> Table:
@@ -95,7 +106,7 @@ def _yaml(text: str, table: Table) -> None:
         alias = next((each for each in events if isinstance(each, yaml.AliasEvent)), None)
         if alias is not None:
             line = alias.start_mark.line + 1 if alias.start_mark else 1
-            table.faults.append((line, f"alias *{alias.anchor}: write out what it stands for"))
+            table.fail(line, f"alias *{alias.anchor}: write out what it stands for")
             return
         root = loader.get_single_node()
         for node in root.value if isinstance(root, yaml.SequenceNode) else ():
@@ -103,7 +114,7 @@ def _yaml(text: str, table: Table) -> None:
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or " ".join(str(error).split())
-        table.faults.append((mark.line + 1 if mark else 1, f"not YAML: {reason}"))
+        table.fail(mark.line + 1 if mark else 1, f"not YAML: {reason}")
     finally:
         loader.dispose()
 
@@ -123,24 +134,19 @@ def _csv(text: str, first: str, table: Table) -> None:
     csv.field_size_limit(_LONGEST)
     delimiter = max(_DELIMITERS, key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    head: list[str] = []
+    after = 1
     try:
-        for line, cells in _numbered(reader):
-            if not head:
-                head = [plain(cell) for cell in cells]
-                table.faults += [(line, fault) for fault in twice(head)]
-            elif len(cells) != len(head):
-                table.faults.append((line, f"{len(cells)} cells, and the header has {len(head)}"))
+        for cells in reader:  # a cell may run over many lines, and one that is never closed over all that follow
+            line, after = after, reader.line_num + 1
+            if not any(cell.strip() for cell in cells):
+                continue
+            if not table.head:
+                table.head = tuple(map(plain, cells))
+                for fault in twice(table.head):
+                    table.fail(line, fault)
+            elif len(cells) != len(table.head):
+                table.faults.append((line, f"{len(cells)} cells, and the header has {len(table.head)}"))
             else:
-                table.rows.append(Row(line, dict(zip(head, cells, strict=True))))
+                table.rows.append(Row(line, dict(zip(table.head, cells, strict=True))))
     except csv.Error as error:
-        table.faults.append((reader.line_num, f"not CSV: {error}"))
-
-
-def _numbered(reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are not blank, with the line on which each begins: a cell may run over many."""
-    line = 1
-    for cells in reader:
-        if any(cell.strip() for cell in cells):
-            yield line, cells
-        line = reader.line_num + 1
+        table.fail(after, f"not CSV: {error}")

@@ -23,7 +23,7 @@ import orjson
 from filelock import FileLock
 
 from ccfw.errors import StoreError
-from ccfw.llm.types import ChatReply, Usage
+from ccfw.llm.types import ChatReply, Token, Usage
 from ccfw.stop import GRACE_S, Stop
 from ccfw.store import acquire
 
@@ -253,6 +253,10 @@ def _resolve(waiting: list[asyncio.Future[None]], error: StoreError | None) -> N
 
 def _encoded(reply: ChatReply) -> str:
     fields: dict[str, Any] = vars(reply) | {"usage": vars(reply.usage)}
+    if reply.tokens is None:
+        del fields["tokens"]
+    else:
+        fields["tokens"] = [[token.text, dict(token.likeliest)] for token in reply.tokens]
     try:
         return orjson.dumps(fields).decode()
     except TypeError:  # half a character
@@ -283,4 +287,14 @@ def _decoded(text: str) -> ChatReply:
     for name, tokens in usage.items():
         if not isinstance(tokens, int | NoneType):
             raise TypeError(f"{name} is {tokens!r:.80}")
-    return ChatReply(**fields | {"usage": Usage(**usage), "cached": True})
+    read = {"usage": Usage(**usage), "cached": True, "tokens": _tokens(fields.get("tokens"))}
+    return ChatReply(**fields | read)
+
+
+def _tokens(stored: Any) -> tuple[Token, ...] | None:
+    if stored is None:
+        return None
+    for text, likeliest in stored:
+        if not isinstance(text, str) or not all(isinstance(each, int | float) for each in likeliest.values()):
+            raise TypeError(f"a token is {text!r:.80}")
+    return tuple(Token(text, likeliest) for text, likeliest in stored)

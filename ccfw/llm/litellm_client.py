@@ -29,9 +29,10 @@ from ccfw.llm.replies import (
     response_format,
     said,
     seconds_to_wait,
+    tokens_of,
     usage_of,
 )
-from ccfw.llm.types import ChatReply, ChatRequest, Usage
+from ccfw.llm.types import ChatReply, ChatRequest, Token, Usage
 from ccfw.settings.knowledge import EmbedderConfig
 from ccfw.settings.models import ModelConfig
 
@@ -94,6 +95,10 @@ class LitellmClient:
             arguments["temperature"] = request.temperature
         if request.seed is not None:
             arguments["seed"] = request.seed + request.replicate  # a repeat is to differ
+        if request.top_p is not None:
+            arguments["top_p"] = request.top_p
+        if request.top_logprobs is not None:
+            arguments |= {"logprobs": True, "top_logprobs": request.top_logprobs}
         if request.schema is not None:
             arguments["response_format"] = response_format(request, model)
         return {key: value for key, value in arguments.items() if value is not None}
@@ -125,6 +130,7 @@ class LitellmClient:
             usage=usage,
             cost=self._cost(response, usage, litellm),
             seconds=seconds,
+            tokens=_tokens(getattr(choices[0], "logprobs", None)),
         )
         return keyless(made, self.model.api_key_env)
 
@@ -225,6 +231,14 @@ def _usage(usage: Any, *, wordless: bool) -> Usage:
         getattr(usage, "cache_creation_input_tokens", None),
         wordless=wordless,
     )
+
+
+def _tokens(logs: Any) -> tuple[Token, ...] | None:
+    """Read log-probabilities, which litellm hands on as an object of its own or as the provider wrote them."""
+    content = (logs if isinstance(logs, dict) else {"content": getattr(logs, "content", None)}).get("content")
+    if not isinstance(content, list):
+        return None
+    return tokens_of([each.model_dump() if hasattr(each, "model_dump") else each for each in content])
 
 
 def _translated(error: Exception, litellm: Any) -> ProviderError:

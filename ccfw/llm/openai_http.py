@@ -34,6 +34,7 @@ from ccfw.llm.replies import (
     response_format,
     said,
     seconds_to_wait,
+    tokens_of,
     usage_of,
 )
 from ccfw.llm.types import ChatReply, ChatRequest, Usage
@@ -91,6 +92,10 @@ class OpenAIHttpClient:
             body["temperature"] = request.temperature
         if request.seed is not None:
             body["seed"] = request.seed + request.replicate  # a repeat is to differ
+        if request.top_p is not None:
+            body["top_p"] = request.top_p
+        if request.top_logprobs is not None:
+            body |= {"logprobs": True, "top_logprobs": request.top_logprobs}
         if request.schema is not None and (wanted := response_format(request, self.model)):
             body["response_format"] = wanted
         body |= self.model.extra_body
@@ -116,6 +121,7 @@ class OpenAIHttpClient:
             usage=usage,
             cost=self.tariff.cost(usage) if self.tariff else None,
             seconds=seconds,
+            tokens=tokens_of(logs.get("content")) if isinstance(logs := choice.get("logprobs"), dict) else None,
         )
         return keyless(made, self.model.api_key_env)
 

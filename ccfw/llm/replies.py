@@ -6,6 +6,7 @@ Of a reply: odd types to text, tokens to counts. Of a refusal: what its status a
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import time
@@ -16,7 +17,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from ccfw.errors import ProviderError
-from ccfw.llm.types import ChatReply, ChatRequest, Usage
+from ccfw.llm.types import ChatReply, ChatRequest, Token, Usage
 from ccfw.secrets import SHORTEST, scrub
 from ccfw.settings.models import ModelConfig
 from ccfw.terminal import printable
@@ -87,6 +88,28 @@ def usage_of(prompt: Any, completion: Any, cached: Any, written: Any = None, *, 
         cached_tokens=cached_tokens,
         written_tokens=counted(written),
     )
+
+
+def tokens_of(content: Any) -> tuple[Token, ...] | None:
+    """Read ``choices[0].logprobs.content``: tokens, each with the likeliest at its place; ``None``: there are none.
+
+    A place that cannot be read makes all of it unread: what follows would no longer stand where it does in the reply.
+    """
+    if not isinstance(content, list) or not content:
+        return None
+    found = []
+    for place in content:
+        if not isinstance(place, dict) or not isinstance(place.get("token"), str):
+            return None
+        likeliest: dict[str, float] = {}
+        others = place.get("top_logprobs")
+        for each in (place, *(others if isinstance(others, list) else ())):
+            token, log = (each.get("token"), each.get("logprob")) if isinstance(each, dict) else (None, None)
+            if isinstance(token, str) and isinstance(log, int | float) and math.isfinite(log):
+                written = plain_text(token)
+                likeliest[written] = max(float(log), likeliest.get(written, -math.inf))
+        found.append(Token(plain_text(place["token"]), likeliest))
+    return tuple(found)
 
 
 def said(text: str, longest: int = _LONGEST) -> str:

@@ -29,6 +29,10 @@ class ChatRequest:
     """Tells repeats of an otherwise identical request apart."""
     role: str = ""
     """Who is asked (``assistant``, ``simulator``, ``judge``): the same request is the same whoever it is asked of."""
+    top_p: float | None = None
+    """Share of the probability that is sampled from; ``None``: the provider's default."""
+    top_logprobs: int | None = None
+    """How many of the likeliest tokens at each place of the reply are wanted; ``None``: none."""
 
     @cached_property
     def key(self) -> str:
@@ -42,6 +46,8 @@ class ChatRequest:
             "schema": self.schema,
             "replicate": self.replicate,
         }
+        later = {"top_p": self.top_p, "top_logprobs": self.top_logprobs}  # requests without them keep their keys
+        content |= {name: value for name, value in later.items() if value is not None}
         try:
             canonical = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
         except TypeError:  # half a character, which UTF-8 cannot write
@@ -62,6 +68,15 @@ class Usage:
 
 
 @dataclass(frozen=True)
+class Token:
+    """One token of a reply, with the likeliest tokens that could have stood in its place."""
+
+    text: str
+    likeliest: Mapping[str, float]
+    """Token → natural log-probability; of tokens that are written alike the likelier."""
+
+
+@dataclass(frozen=True)
 class ChatReply:
     """What came back, as it came back."""
 
@@ -76,6 +91,8 @@ class ChatReply:
     seconds: float
     cached: bool = False
     """Whether the ledger held it and nobody was called."""
+    tokens: tuple[Token, ...] | None = None
+    """Its tokens; ``None`` where they were not asked for, or the provider gave none."""
 
 
 class ChatClient(Protocol):

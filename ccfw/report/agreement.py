@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ccfw.align.alignment import FIGURES, Figure, Line
 from ccfw.report.latex import tabular
@@ -29,6 +30,10 @@ class Table:
         """Return the table as CSV."""
         return comma_separated(self.data_head, self.data) if self.data else comma_separated(self.head, self.rows)
 
+    def records(self) -> list[dict[str, Any]]:
+        """Return the numbers by name of column."""
+        return [dict(zip(self.data_head, row, strict=True)) for row in self.data]
+
     def markdown(self) -> str:
         """Return the table in Markdown, with its title and note."""
         table = markdown_table(self.head, self.rows, texts=self.texts)
@@ -36,8 +41,8 @@ class Table:
 
     def latex(self) -> str:
         """Return the table in LaTeX."""
-        caption = f"{self.title}. {self.note}"
-        return tabular(self.head, self.rows, caption=caption, label=f"tab:{self.name}", texts=self.texts)
+        label = f"tab:{self.name}"
+        return tabular(self.head, self.rows, caption=self.title, label=label, note=self.note, texts=self.texts)
 
 
 def counted(count: int, one: str, many: str | None = None) -> str:

@@ -13,8 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ccfw.records import Episode
+from ccfw.report.board import words
+from ccfw.report.writing import as_markdown
 
 _TOP = 3
+_LONGEST = 60
+"""Letters of a name, or of a message's first word, that are shown."""
 _UNSPACED = re.compile("[\u0e00-\u0eff\u0f00-\u0fff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 """Thai, Lao, Tibetan, Khmer, kana and Han."""
 _OPENER_LETTERS = 4
@@ -124,19 +128,33 @@ def markdown(
         length = f"{a.length_mean:.0f} ± {a.length_sd:.0f}"
         leaks = "–" if a.leaks is None else str(a.leaks)
         leaks += f" of {a.looked_at} searched" if a.looked_at is not None else ""
-        cells = (_cell(name), a.messages, _share(a.faulty, a.messages), a.retries, leaks, a.openers, common, length)
+        cells = (
+            as_markdown(name),
+            a.messages,
+            _share(a.faulty, a.messages),
+            a.retries,
+            leaks,
+            a.openers,
+            common,
+            length,
+        )
         lines.append(f"| {' | '.join(map(str, cells))} |")
     lines += ["", "Faults by check, as a share of the messages:", ""]
     for name, a in audits.items():
-        each = ", ".join(f"{check} {_share(times, a.messages)}" for check, times in a.faults.items())
-        lines.append(f"- {name}: {each or 'none'}")
+        each = ", ".join(f"{_cell(words(check))} {_share(times, a.messages)}" for check, times in a.faults.items())
+        lines.append(f"- {as_markdown(name)}: {each or 'none'}")
     lines += ["", "## How dialogues ended", ""]
     for name, a in audits.items():
-        lines.append(f"- {name}: " + ", ".join(f"{reason} {times}" for reason, times in a.endings.items()))
+        lines.append(
+            f"- {as_markdown(name)}: "
+            + ", ".join(f"{words(reason.lower())} {times}" for reason, times in a.endings.items())
+        )
     lines += ["", "## Stopping early", ""]
-    lines += [f"- {name}: {_stop(stop)}" for name, stop in stops.items()] or ["- not asked for (precision=null)"]
+    lines += [f"- {as_markdown(name)}: {_stop(stop)}" for name, stop in stops.items()] or [
+        "- not asked for (precision=null)"
+    ]
     lines += ["", "## Attacks on the judge", ""]
-    lines += [f"- {name}: {rate}" for name, rate in attacks] or ["- not measured; stage=attack does"]
+    lines += [f"- {as_markdown(name)}: {rate}" for name, rate in attacks] or ["- not measured; stage=attack does"]
     lines += ["", "## The judge's prompts compared", "", *prompts]
     return "\n".join(lines) + "\n"
 
@@ -146,7 +164,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def _cell(text: str) -> str:
-    return text[:40].replace("|", "\\|").replace("<", "&lt;")
+    return as_markdown(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
 
 
 def _stop(stop: Mapping[str, Any]) -> str:

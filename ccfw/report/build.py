@@ -10,6 +10,7 @@ import numpy as np
 
 from ccfw.judging.score_table import COLUMNS, ScoreTable
 from ccfw.records import LanguageMode, SimulationMode
+from ccfw.report.agreement import counted
 from ccfw.report.board import CLEAN, H3, LANGUAGES, TDQ, Board
 from ccfw.report.composition import Composition, composition_table
 from ccfw.report.contrasts import (
@@ -27,7 +28,7 @@ from ccfw.report.contrasts import (
 from ccfw.report.disparities import Disparities, disparities, disparity_table, spread_table
 from ccfw.report.distribution import SCORES, TITLES, distribution, distribution_table
 from ccfw.report.leaderboard import Apart, leaderboard
-from ccfw.report.plots import Bar, Figure, Grid, Point, forest, heat_map, scatter, shares
+from ccfw.report.plots import THIN, Bar, Figure, Grid, Point, forest, heat_map, scatter, shares
 from ccfw.report.published_scores import PublishedScores
 from ccfw.report.sections import FigureView, Report, TableView
 from ccfw.report.slices import Sliced, left_out, slice_table, sliced
@@ -42,8 +43,10 @@ _AT_ONCE = 2
 """Computations that run side by side; most of each is in numpy, which lets others run."""
 _TOP = 10
 """Assistants in the table of a pull request."""
+_NAMED = 5
+"""Assistants without a rank that the summary names."""
 _HEATED = ("region", "age", "gender", "domain", "tier")
-"""Axes that have a heat map (Figures 36 to 39)."""
+"""Axes that have a heat map, as the paper's Figures 36 to 39."""
 
 
 class Other(NamedTuple):
@@ -94,8 +97,14 @@ class Results(NamedTuple):
 
     @property
     def order(self) -> list[int]:
-        """Assistants by 3H from the top."""
+        """Assistants by rank, then those without one."""
         return self.standings[0].order
+
+    @property
+    def leading(self) -> Standings:
+        """The standings over everything, unless those of one language rank more than twice as many assistants."""
+        most = max(self.standings, key=lambda each: each.ranked)
+        return most if most.ranked > 2 * self.standings[0].ranked else self.standings[0]
 
 
 def compute(source: Source, unless_interrupted: Callable[[], None] = lambda: None) -> Results:
@@ -108,7 +117,7 @@ def compute(source: Source, unless_interrupted: Callable[[], None] = lambda: Non
     def of_groups() -> tuple[Sliced, Effects, Disparities]:
         parts = sliced(board, terms)
         unless_interrupted()
-        return parts, trap_effects(parts, terms), disparities(board, parts, terms)
+        return parts, trap_effects(board, parts, terms), disparities(board, parts, terms)
 
     def of_scopes() -> tuple[Standings, ...]:
         found = []
@@ -159,12 +168,13 @@ def tables(source: Source, found: Results) -> Iterator[TableView]:
         yield gold
     if found.sliced is not None and found.effects is not None and found.disparities is not None:
         yield trap_table(board, found.sliced, found.effects, order, terms)
-        yield spread_table(board, found.sliced, found.disparities, terms)
-        yield disparity_table(board, found.sliced, found.disparities, order, terms)
+        if found.disparities.any_range:
+            yield spread_table(board, found.sliced, found.disparities, terms)
+            yield disparity_table(board, found.sliced, found.disparities, order, terms)
     yield distribution_table(board, found.distribution, order)
     if found.sliced is not None:
         for place in range(len(found.sliced.axes)):
-            yield slice_table(board, found.sliced, place, terms)
+            yield slice_table(board, found.sliced, place, order, terms)
     missing = left_out(board)
     if missing is not None:
         yield missing
@@ -202,15 +212,15 @@ def drawings(source: Source, found: Results) -> Iterator[Figure]:
     board, order, everything = source.board, found.order, found.standings[0]
     if not board.any_scored:
         return
-    labels = [board.labels[place] for place in order]
+    labels = [board.titles[place] for place in order]
     yield _forest(source, everything, labels)
-    yield _means(everything, labels)
+    yield _means(board, everything, labels)
     yield _plane(source, everything)
     if found.deltas is not None:
         yield from _languages(board, found.deltas, order, labels)
     if found.sliced is not None and found.disparities is not None:
         yield from _slices(found.sliced, order, labels)
-        yield _disparities(found.sliced, found.disparities, order, labels, source.terms.level)
+        yield from _disparities(found.sliced, found.disparities, order, labels, source.terms.level)
     yield _shares(found.distribution, order, labels)
     cost = _cost(source, everything)
     if cost is not None:
@@ -236,21 +246,39 @@ def _forest(source: Source, found: Standings, labels: Sequence[str]) -> Figure:
     )
 
 
-def _means(found: Standings, labels: Sequence[str]) -> Figure:
+def _means(board: Board, found: Standings, labels: Sequence[str]) -> Figure:
     columns = [place for place in range(len(COLUMNS)) if place != CLEAN]
     values = [[_float(found.rows[place].intervals[column].mean) for column in columns] for place in found.order]
+    seeds = _seeds(board, found.scope)
+    counts = [[int(seeds[place, column]) for column in columns] for place in found.order]
     return heat_map(
         "metrics",
         f"Means by assistant and metric, {LANGUAGES[found.scope]}",
-        "Figure 33 of the paper. Higher is better in every column. Clean rates are in the leaderboard.",
-        Grid(labels, [HEADINGS[column] for column in columns], values, _texts(values)),
+        f"Figure 33 of the paper. Higher is better in every column. Clean rates are in the leaderboard.{_over(counts)}",
+        Grid(labels, [HEADINGS[column] for column in columns], values, _texts(values), counts),
     )
+
+
+def _seeds(board: Board, scope: LanguageMode | None) -> Ints:
+    """Return of how many seeds each assistant's columns are (assistants × ``COLUMNS``), in one language or in all."""
+    chosen = [place for place, language in enumerate(board.languages) if scope in (None, language)]
+    seeds: Ints = np.count_nonzero((~np.isnan(board.values[:, chosen])).any(axis=1), axis=1)
+    return seeds
+
+
+def _over(counts: Sequence[Sequence[int]]) -> str:
+    """Say, for a caption, of how many seeds the cells of a heat map are; of those that are of none it is not said."""
+    there = [count for line in counts for count in line if count]
+    if not there:
+        return ""
+    span = f"{min(there):,} to {max(there):,} seeds" if min(there) < max(there) else counted(there[0], "seed")
+    return f" Each cell is over {span}.{f' {THIN}' if min(there) < FEW else ''}"
 
 
 def _plane(source: Source, found: Standings) -> Figure:
     points = [
-        Point(row.label, _float(row.intervals[H3].mean), _float(row.intervals[TDQ].mean))
-        for row in (found.rows[place] for place in found.order)
+        Point(label, _float(row.intervals[H3].mean), _float(row.intervals[TDQ].mean))
+        for label, row in ((source.board.titles[place], found.rows[place]) for place in found.order)
         if row.intervals[H3].mean is not None and row.intervals[TDQ].mean is not None
     ]
     if source.published is not None:
@@ -260,32 +288,44 @@ def _plane(source: Source, found: Standings) -> Figure:
     return scatter(
         "assistance_and_quality",
         f"Assistance (3H) against data quality (TDQ), {LANGUAGES[found.scope]}",
-        "Figure 4 of the paper.",
+        "Figure 4 of the paper." + (_GREY if source.published is not None else ""),
         points,
         x="3H",
         y="TDQ",
     )
 
 
+_GREY = (
+    " Grey diamonds: the paper's own assistants (Table 17), not run here. They do not compare with the others, as "
+    "prompts, data and, it may be, the judge were different."
+)
+
+
 def _languages(board: Board, found: Deltas, order: Sequence[int], labels: Sequence[str]) -> Iterator[Figure]:
     columns = [place for place in range(len(COLUMNS)) if place != CLEAN]
     point = found.columns.bounds.point[0].reshape(len(board.labels), len(COLUMNS))
+    items = found.columns.items[0].reshape(point.shape)
     values = [[float(point[place, column]) for column in columns] for place in order]
+    counts = [[int(items[place, column]) for column in columns] for place in order]
+    if not any(map(any, counts)):
+        return
     yield heat_map(
         "language_delta",
         "Native language minus English, by assistant and metric",
         "Figure 34 of the paper, on the seeds of which both dialogues are scored. Above 0 is better in the native "
-        "language.",
-        Grid(labels, [HEADINGS[column] for column in columns], values, _texts(values, "+.2f")),
+        f"language.{_over(counts)}",
+        Grid(labels, [HEADINGS[column] for column in columns], values, _texts(values, "+.2f"), counts),
         signed=True,
     )
     regions = next(axis for axis in board.axes if axis.name == "region").groups
     by_region = [[float(found.regions.bounds.point[1 + at, place]) for place in order] for at in range(len(regions))]
+    counts = [[int(found.regions.items[1 + at, place]) for place in order] for at in range(len(regions))]
     yield heat_map(
         "language_delta_region",
         "3H by region, native language minus English",
-        "Figure 35 of the paper.",
-        Grid(regions, labels, by_region, _texts(by_region, "+.2f")),
+        "Figure 35 of the paper, on the seeds of which both dialogues are scored. Above 0 is better in the native "
+        f"language.{_over(counts)}",
+        Grid(regions, labels, by_region, _texts(by_region, "+.2f"), counts),
         signed=True,
     )
 
@@ -294,18 +334,21 @@ def _slices(found: Sliced, order: Sequence[int], labels: Sequence[str]) -> Itera
     for axis, start in zip(found.axes, found.starts, strict=True):
         if axis.name in _HEATED:
             point = found.bounds[0].point
-            values = [[float(point[start + at, place]) for place in order] for at in range(len(axis.groups))]
+            rows = range(start, start + len(axis.groups))
+            values = [[float(point[at, place]) for place in order] for at in rows]
+            counts = [[int(found.seeds[0][at, place]) for place in order] for at in rows]
+            title = f"3H by {axis.title.lower()}"
             yield heat_map(
                 f"slices_{axis.name}",
-                f"3H by {axis.title.lower()} and assistant",
-                "Figures 36 to 39 of the paper. Intervals are in the table.",
-                Grid(axis.groups, labels, values, _texts(values)),
+                f"{title} and assistant",
+                f"Intervals, of {FEW} seeds and more, are in the table “{title}”.{_over(counts)}",
+                Grid(axis.groups, labels, values, _texts(values), counts),
             )
 
 
 def _disparities(
     found: Sliced, apart: Disparities, order: Sequence[int], labels: Sequence[str], level: float
-) -> Figure:
+) -> Iterator[Figure]:
     lines = [[apart.spreads[place][model] for model in order] for place in range(len(found.axes))]
     values = [[float("nan") if each is None else each.range for each in line] for line in lines]
     texts = [
@@ -315,7 +358,9 @@ def _disparities(
         ]
         for place, line in enumerate(values)
     ]
-    return heat_map(
+    if not apart.any_range:
+        return
+    yield heat_map(
         "disparities",
         "Highest minus lowest group mean of 3H, by axis and assistant",
         f"Figure 40 of the paper, over groups of at least {FEW} seeds. An asterisk: beyond what chance gives over that "
@@ -344,7 +389,7 @@ def _cost(source: Source, found: Standings) -> Figure | None:
     for place in found.order:
         usd, mean = source.costs[place], found.rows[place].intervals[H3].mean
         if usd is not None and mean is not None:
-            points.append(Point(found.rows[place].label, usd, mean))
+            points.append(Point(source.board.titles[place], usd, mean))
     if not any(point.x > 0 for point in points):
         return None
     unknown = len(found.rows) - len(points)
@@ -373,8 +418,8 @@ def _float(value: float | None) -> float:
 
 def summary(source: Source, found: Results) -> str:
     """Say in a few sentences what came out, and how sure it is."""
-    everything = found.standings[0]
-    parts = [_who(source, everything), _best(everything, source.terms)]
+    leading = found.leading
+    parts = [_who(source), _best(leading, found.standings[0].scope, source.terms), _unranked(leading)]
     if found.pairs is not None:
         parts.append(_held(found.pairs, source.terms))
     if found.disparities is not None and found.sliced is not None:
@@ -387,32 +432,48 @@ def summary(source: Source, found: Results) -> str:
         if count > 1:
             runs = f"{count} other runs do not compare with these and stand"
         parts.append(f"{runs} apart, with the reason.")
-    cautions = [*source.cautions, *([FEW_CAUTION] if _few(everything) else [])]
+    cautions = [*source.cautions, *([FEW_CAUTION] if _few(found.standings[0]) else [])]
     return "\n\n".join(["\n".join(part for part in parts if part), *cautions])
 
 
 def _few(found: Standings) -> bool:
-    return any(row.judged < FEW for row in found.rows)
+    return any(row.intervals[H3].low is None for row in found.rows)
 
 
-def _who(source: Source, found: Standings) -> str:
-    count = len(found.rows)
-    who = "1 assistant" if count == 1 else f"{count} assistants"
-    seeds = len(source.board.seeds)
+def _who(source: Source) -> str:
+    who = counted(len(source.board.labels), "assistant")
+    seeds = counted(int(source.board.asked.any(axis=(0, 1)).sum()), "seed")
     languages = " and ".join(LANGUAGES[language] for language in source.board.languages) or "no language"
-    return f"{who}, {seeds:,} {'seed' if seeds == 1 else 'seeds'}, dialogues in {languages}, {source.mode.value} mode."
+    return f"{who}, {seeds}, dialogues in {languages}, {source.mode.value} mode."
 
 
-def _best(found: Standings, terms: Terms) -> str:
-    place = found.order[0]
-    interval = found.rows[place].intervals[H3]
-    if interval.mean is None:
+def _best(found: Standings, everything: LanguageMode | None, terms: Terms) -> str:
+    """Say who stands highest of those that are ranked against each other, over what they are ranked on."""
+    place, others = found.order[0], found.ranked - 1
+    if found.rows[place].intervals[H3].mean is None:
         return "No dialogue has a 3H: nothing can be said of any assistant."
-    text = f"Highest 3H: {found.rows[place].label}, {shown('3h', interval)}."
-    if len(found.rows) == 1:
+    if not found.ranked:
+        return "No assistant is ranked: no dialogue is scored for all of them."
+    where = "" if found.scope is everything else f" in {LANGUAGES[found.scope]}"
+    figure = shown("3h", found.shared[place])
+    if found.shared[place].n != found.rows[place].intervals[H3].n:
+        figure += f" over the {counted(found.ranked_on, 'dialogue')} that all ranked assistants have"
+    text = f"Highest 3H{where}: {found.rows[place].label}, {figure}."
+    if not others or found.ranked_seeds < FEW:
         return text
-    behind = int(found.ranks.better[place].sum())
-    return f"{text} It is surely ahead of {behind} of the {len(found.rows) - 1} others (at {terms.level:.0%})."
+    behind, level = int(found.ranks.better[place].sum()), f"(at {terms.level:.0%})"
+    if others == 1:
+        return f"{text} {'It is surely ahead' if behind else 'It is not surely ahead'} of the other {level}."
+    return f"{text} It is surely ahead of {behind or 'none'} of the {others} others {level}."
+
+
+def _unranked(found: Standings) -> str:
+    """Say who has no rank, and why."""
+    out = [f"{row.label}, {row.unranked}" for row in (found.rows[place] for place in found.order) if row.unranked]
+    if not out or not found.ranked:
+        return ""
+    more = f"; and {len(out) - _NAMED} more" if len(out) > _NAMED else ""
+    return f"Not ranked: {'; '.join(out[:_NAMED])}{more}."
 
 
 def _held(pairs: Pairs, terms: Terms) -> str:
@@ -420,7 +481,11 @@ def _held(pairs: Pairs, terms: Terms) -> str:
     if not tested:
         return f"No difference between assistants was tested: fewer than {FEW} seeds are shared."
     held = int((pairs.p[:, 0] <= 1 - terms.level).sum())
-    return f"{held} of {tested} differences in 3H between two assistants hold, corrected for how many there are."
+    sure = f"at {terms.level:.0%}, corrected for how many there are"
+    if tested == 1:
+        return f"The difference in 3H between two assistants {'holds' if held else 'does not hold'} ({sure})."
+    verb = "holds" if held == 1 else "hold"
+    return f"{held or 'None'} of {tested} differences in 3H between two assistants {verb} ({sure})."
 
 
 def _gaps(source: Source, found: Sliced, apart: Disparities) -> str:
@@ -429,13 +494,14 @@ def _gaps(source: Source, found: Sliced, apart: Disparities) -> str:
         return f"Gaps between groups were not tested: no axis has two groups of {FEW} seeds."
     beyond = np.argwhere(p <= 1 - source.terms.level)
     if not len(beyond):
-        return "No gap between groups of users is wider than chance allows."
+        return f"No gap between groups of users is wider than chance allows (at {source.terms.level:.0%})."
     place, model = max(beyond.tolist(), key=lambda at: getattr(apart.spreads[at[0]][at[1]], "range", 0.0))
     each = apart.spreads[place][model]
     assert each is not None
     names = apart.groups[place][model]
     return (
-        f"{len(beyond)} of {int((~np.isnan(p)).sum())} gaps between groups are wider than chance allows; the widest: "
+        f"{len(beyond)} of {counted(int((~np.isnan(p)).sum()), 'gap')} between groups "
+        f"{'is' if len(beyond) == 1 else 'are'} wider than chance allows (at {source.terms.level:.0%}); the widest: "
         f"{source.board.labels[model]} by {found.axes[place].title.lower()}, {each.range:.2f} points from "
         f"{names[each.lowest]} to {names[each.highest]} (chance alone gives {apart.chance.expected[place, model]:.2f})."
     )
@@ -445,15 +511,17 @@ def _traps(effects: Effects, terms: Terms) -> str:
     tested = ~np.isnan(effects.p)
     if not tested.any():
         return ""
-    lower = int(((effects.p <= 1 - terms.level) & (effects.bounds.point < 0)).sum())
-    return f"Traps lower 3H in {lower} of {int(tested.sum())} assistants beyond doubt."
+    lower, level = int(((effects.p <= 1 - terms.level) & (effects.bounds.point < 0)).sum()), f"(at {terms.level:.0%})"
+    if tested.sum() == 1:
+        return f"Traps {'lower' if lower else 'do not surely lower'} 3H {level}."
+    return f"Traps lower 3H in {lower or 'none'} of {int(tested.sum())} assistants {level}."
 
 
 def pull_request(source: Source, found: Results, page: str) -> str:
     """Return the short summary in Markdown: what came out, the head of the leaderboard, where the rest is."""
     table = leaderboard(found.standings[0], source.terms, source.judge, (), None)
     rest = len(table.rows) - _TOP
-    top = table._replace(rows=table.rows[:_TOP])
+    top = table._replace(rows=table.rows[:_TOP], breaks=tuple(each for each in table.breaks if each[0] < _TOP))
     more = f"\n\n… and {rest} more." if rest > 0 else ""
     lines = [as_markdown(line) for line in summary(source, found).split("\n")]
     return "\n".join(

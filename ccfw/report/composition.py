@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccfw.records import LanguageMode, Region, SimulationMode, Tier
+from ccfw.report.agreement import counted
 from ccfw.report.board import LANGUAGES
 from ccfw.report.published_scores import PublishedScores
 from ccfw.report.sections import TableView
@@ -19,6 +20,7 @@ from ccfw.universe.seed_id import episode_id
 _TIERS = (Tier.STANDARD, Tier.CONTEXTUAL, Tier.NORMATIVE)
 _REGIONS = tuple(Region)
 HEAD = ("Partition", "Detail", "N", "Standard", "CTX", "NORM")
+_DATA = ("split", "mode", "language", "region", "identities", "dialogues", "standard", "contextual", "normative")
 
 
 class Composition(NamedTuple):
@@ -70,46 +72,76 @@ def _counts(groups: Ints, tiers: Ints, size: int) -> NDArray[np.int64]:
 
 def composition_table(found: Composition, published: PublishedScores | None) -> TableView:
     """Return the table, the paper's own rows after a break."""
-    rows = [
-        (f"{split.capitalize()} ({mode.value})", LANGUAGES[language], *_cells(counts))
-        for split, mode, language, counts in found.splits
-    ]
-    for region, counts, identities in zip(_REGIONS, found.regions, found.identities, strict=True):
-        rows.append((region.value, _identities(identities), *_cells(counts)))
-    rows.append(("All dialogues", _identities(sum(found.identities)), *_cells(found.regions.sum(axis=0))))
-    breaks, grey = [(0, "By split, mode and language"), (len(found.splits), "By region")], frozenset[int]()
+    lines = _lines(found)
+    breaks, grey = _breaks(found, 0, ""), frozenset[int]()
     if published is not None:
-        start = len(rows)
-        breaks.append((start, f"Published, not run here: {published.source}, Table 2"))
-        rows += _published(published)
-        grey = frozenset(range(start, len(rows)))
+        start = len(lines)
+        theirs = _published(published)
+        breaks += _breaks(theirs, start, f"Published, not run here: {published.source}, Table 2: ")
+        lines += _lines(theirs)
+        grey = frozenset(range(start, len(lines)))
+    sources = ["published" if place in grey else "own" for place in range(len(lines))]
     return TableView(
         name="composition",
         title="Composition of the dialogues held",
         note="Each dialogue is counted once, however many assistants held it. CTX and NORM: contextual and normative "
         "traps. Identities: those that occur.",
         head=HEAD,
-        rows=tuple(rows),
+        rows=tuple(line.cells for line in lines),
         breaks=tuple(breaks),
         grey=grey,
         texts=2,
+        data_head=("source", *_DATA),
+        data=tuple((source, *line.data) for source, line in zip(sources, lines, strict=True)),
     )
 
 
-def _published(published: PublishedScores) -> list[tuple[str, ...]]:
-    split = {SimulationMode.EVAL: "Test", SimulationMode.GOLD: "Train"}
-    rows = [
-        (f"{split[each.mode]} ({each.mode.value})", LANGUAGES[each.language], *_cells(np.array(each.episodes)))
-        for each in published.table_2.splits
+def _breaks(found: Composition, start: int, whose: str) -> list[tuple[int, str]]:
+    """Set splits, regions and what they come to apart, so that none is sorted among the others."""
+    regions = start + len(found.splits)
+    parts = ((start, "by split, mode and language"), (regions, "by region"), (regions + len(_REGIONS), "in all"))
+    return [(place, f"{whose}{part}" if whose else part.capitalize()) for place, part in parts]
+
+
+class _Line(NamedTuple):
+    cells: tuple[str, ...]
+    data: tuple[object, ...]
+    """In the order of ``_DATA``."""
+
+
+def _lines(found: Composition) -> list[_Line]:
+    lines = [
+        _Line(
+            (f"{split.capitalize()} ({mode.value})", LANGUAGES[language], *_cells(counts)),
+            (split, mode.value, LANGUAGES[language], None, None, int(counts.sum()), *counts.tolist()),
+        )
+        for split, mode, language, counts in found.splits
     ]
-    regions = published.table_2.regions
-    rows += [(each.region.value, _identities(each.identities), *_cells(np.array(each.episodes))) for each in regions]
-    total = np.array([each.episodes for each in regions]).sum(axis=0)
-    return [*rows, ("All dialogues", _identities(sum(each.identities for each in regions)), *_cells(total))]
+    regions = [region.value for region in _REGIONS]
+    for region, counts, identities in zip(regions, found.regions, found.identities, strict=True):
+        lines.append(_by_region(region, region, identities, counts))
+    return [*lines, _by_region("All dialogues", "all", sum(found.identities), found.regions.sum(axis=0))]
 
 
-def _identities(number: int) -> str:
-    return f"{number} {'identity' if number == 1 else 'identities'}"
+def _by_region(title: str, region: str, identities: int, counts: Ints) -> _Line:
+    return _Line(
+        (title, counted(identities, "identity", "identities"), *_cells(counts)),
+        (None, None, None, region, identities, int(counts.sum()), *counts.tolist()),
+    )
+
+
+def _published(published: PublishedScores) -> Composition:
+    """Return the paper's own numbers, regions in the order of ours."""
+    split = {SimulationMode.EVAL: "test", SimulationMode.GOLD: "train"}
+    splits = [
+        (split[each.mode], each.mode, each.language, np.array(each.episodes)) for each in published.table_2.splits
+    ]
+    regions = {each.region: each for each in published.table_2.regions}
+    return Composition(
+        tuple(splits),
+        np.array([regions[region].episodes for region in _REGIONS]),
+        tuple(regions[region].identities for region in _REGIONS),
+    )
 
 
 def _cells(counts: Ints) -> list[str]:

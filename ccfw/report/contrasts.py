@@ -5,24 +5,25 @@ Tables 10 and 14, and the comparisons of section 4.1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ccfw.judging.score_table import COLUMNS
 from ccfw.records import LanguageMode
-from ccfw.report.board import CLEAN, H3, LANGUAGES, TDQ, TRAPS, Board
+from ccfw.report.board import H3, LANGUAGES, STANDARD, TRAPS, Board
 from ccfw.report.cells import interval, number, p_value, points_of_percent, signed
 from ccfw.report.leaderboard import differences
 from ccfw.report.published_scores import PublishedScores
-from ccfw.report.sections import TableView
-from ccfw.report.slices import MEASURES, Sliced
+from ccfw.report.sections import TableView, keys_of
+from ccfw.report.slices import MEASURES, Sliced, seeds_of, supported
 from ccfw.report.standings import Terms
 from ccfw.report.tables import FEW, HEADINGS
 from ccfw.report.writing import NONE
 from ccfw.stats.intervals import Bounds, contrast, percentile
-from ccfw.stats.pairs import Pairs, adjusted, paired, whole
+from ccfw.stats.pairs import Pairs, paired, whole
+from ccfw.stats.randomization import shuffled, sign_flipped
 from ccfw.stats.resampling import Array, Ints, Resampled, Slices, distinct_columns, ratios, resampled
 
 _NAMES = ("3h", "tdq", "clean")
@@ -36,10 +37,13 @@ class Means(NamedTuple):
     p: Array
 
 
-def mean_differences(values: Array, units: Ints, terms: Terms, slices: Slices | None = None) -> Means:
+def mean_differences(
+    values: Array, units: Ints, terms: Terms, slices: Slices | None = None, *, test_all: bool = True
+) -> Means:
     """Return the means of some differences (items × columns, ``nan`` for none); whole units are drawn.
 
-    Where a slice has fewer than ten, no test is made.
+    Where a slice has fewer than ten units there is no interval and no test; nor is there a test of everything together
+    where ``test_all`` is not set.
     """
     slices = slices or Slices.of()
     scaled = [whole(column) for column in values.T]
@@ -49,10 +53,18 @@ def mean_differences(values: Array, units: Ints, terms: Terms, slices: Slices | 
     mean = ratios(values.shape[1], places, np.array([float(unit) for _, unit in scaled]))
     features = np.concatenate([filled, distinct], axis=1)
     found = resampled(features, mean, terms.rng(), resamples=terms.resamples, slices=slices, clusters=units)
-    count = slices.sums(there.astype(np.int64))
-    flat = found.draws.reshape(terms.resamples, -1)
-    p = adjusted(found.point.ravel(), flat, (count >= FEW).ravel()).reshape(found.point.shape)
-    return Means(percentile(found, terms.level), count, p)
+    enough = seeds_of(slices, distinct, units)[:, places] >= FEW
+    each = _by_slice(values, slices)
+    if not test_all:
+        each[:, : values.shape[1]] = np.nan
+    p = sign_flipped(each, units, terms.rng(), resamples=terms.resamples, fewest=FEW).reshape(found.point.shape)
+    return Means(supported(percentile(found, terms.level), enough), slices.sums(there.astype(np.int64)), p)
+
+
+def _by_slice(values: Array, slices: Slices) -> Array:
+    """Return values (items × columns) as items × (slices · columns), ``nan`` outside each slice."""
+    inside = [codes == group for codes, size in slices.partitions(len(values)) for group in range(size)]
+    return np.concatenate([np.where(own[:, None], values, np.nan) for own in inside], axis=1)
 
 
 # ---- between assistants
@@ -76,9 +88,11 @@ def pairs_table(board: Board, found: Pairs, order: Sequence[int], terms: Terms) 
         flip = rank[one] > rank[other]
         cells, numbers = [], []
         for measure, name in enumerate(_NAMES):
-            bounds = [float(each[pair, measure]) for each in (found.difference, found.low, found.high)]
-            point, low, high = (-bounds[0], -bounds[2], -bounds[1]) if flip else bounds
             p = float(found.p[pair, measure])
+            bounds = [float(each[pair, measure]) for each in (found.difference, found.low, found.high)]
+            if np.isnan(p):  # of too few seeds
+                bounds[1:] = np.nan, np.nan
+            point, low, high = (-bounds[0], -bounds[2], -bounds[1]) if flip else bounds
             text = points_of_percent(point, low, high) if name == "clean" else signed(point, low, high)
             cells += [text, p_value(p), _verdict(p, terms)]
             numbers += [number(point), number(low), number(high), number(p)]
@@ -86,19 +100,20 @@ def pairs_table(board: Board, found: Pairs, order: Sequence[int], terms: Terms) 
         items = int(found.items[pair, 0])
         rows.append((first, second, f"{items:,}", *cells))
         data.append((first, second, items, *numbers))
-    heads = [f"{name}{end}" for name in _NAMES for end in ("", "_lo", "_hi", "_p")]
+    heads = ("first", "second", "shared_dialogues", *(f"{n}{end}" for n in _NAMES for end in ("", "_lo", "_hi", "_p")))
     return TableView(
         name="differences",
         title="Differences between assistants",
         note=f"First minus second over the dialogues that both have, with {terms.level:.0%} intervals; paired by seed, "
-        "whole seeds drawn. p: adjusted over all comparisons of the table at once (the largest studentised miss of any "
-        f"in a resample), so that at {1 - terms.level:.0%} the chance of a single wrong one is no more than that. "
-        f"Fewer than {FEW} shared seeds: no test. Clean in points of per cent.",
+        "whole seeds drawn. p: adjusted over all comparisons of the table at once (how often any is as large when the "
+        f"signs of whole seeds are drawn), so that the chance of a single wrong one is at most {1 - terms.level:.0%}. "
+        f"Fewer than {FEW} shared seeds: no test and no interval. Clean in points of per cent.",
         head=("First", "Second", "Shared", "Δ 3H", "p", "Holds", "Δ TDQ", "p", "Holds", "Δ Clean", "p", "Holds"),
         rows=tuple(rows),
         texts=2,
-        data_head=("first", "second", "shared_dialogues", *heads),
+        data_head=heads,
         data=tuple(data),
+        keys=keys_of(heads, data, ("shared_dialogues", *(f"{n}{end}" for n in _NAMES for end in ("", "_p", "_p")))),
     )
 
 
@@ -138,7 +153,7 @@ def language_deltas(board: Board, terms: Terms) -> Deltas | None:
     )
     return Deltas(
         mean_differences(np.moveaxis(apart, 0, 1).reshape(len(units), -1), units, terms),
-        mean_differences(apart[:, :, H3].T, units, terms, slices),
+        mean_differences(apart[:, :, H3].T, units, terms, slices, test_all=False),
     )
 
 
@@ -155,22 +170,26 @@ def language_table(board: Board, found: Deltas, order: Sequence[int], terms: Ter
         p, count = float(found.columns.p[0, at][H3]), int(found.columns.items[0, at][H3])
         rows.append((board.labels[place], f"{count:,}", *cells, p_value(p)))
         data.append((board.labels[place], count, *(number(value) for value in each.ravel().tolist()), number(p)))
+    heads = ("assistant", "seeds", *(f"{c}{end}" for c in COLUMNS for end in ("", "_lo", "_hi")), "3h_p")
     return TableView(
         name="language_delta",
         title="Native language minus English",
-        note=f"On the seeds of which both dialogues are scored, with {terms.level:.0%} intervals; above 0 is better in "
-        "the native language. p of 3H: adjusted over all cells of the table. Clean in points of per cent.",
+        note=f"On the seeds of which both dialogues are scored, with {terms.level:.0%} intervals, of at least {FEW} "
+        "seeds; above 0 is better in the native language. p of 3H: adjusted over all cells of the table. The same "
+        "difference stands in the table of disparities as a range between languages, with a p of its own: the test is "
+        "another (swaps within seeds), and so are the figures that it is adjusted over. Clean in points of per cent.",
         head=("Assistant", "Seeds", *(f"Δ {heading}" for heading in HEADINGS), "p (3H)"),
         rows=tuple(rows),
-        data_head=("assistant", "seeds", *(f"{c}{end}" for c in COLUMNS for end in ("", "_lo", "_hi")), "3h_p"),
+        data_head=heads,
         data=tuple(data),
+        keys=keys_of(heads, data, ("seeds", *COLUMNS, "3h_p")),
     )
 
 
 def region_table(board: Board, found: Deltas, order: Sequence[int], terms: Terms) -> TableView:
     """Return the differences in 3H by region and assistant."""
     bounds, groups = found.regions.bounds, next(axis for axis in board.axes if axis.name == "region").groups
-    rows, data = [], []
+    rows, data, keys = [], [], []
     for at, region in enumerate(("all", *groups)):
         cells = []
         for place in order:
@@ -180,15 +199,19 @@ def region_table(board: Board, found: Deltas, order: Sequence[int], terms: Terms
             p = number(float(found.regions.p[at, place]))
             data.append((region, board.labels[place], count, *map(number, figures), p))
         rows.append((region, *cells))
+        keys.append(tuple(number(float(bounds.point[at, place])) for place in order))
     return TableView(
         name="language_delta_region",
         title="3H by region, native language minus English",
         note=f"On the seeds of which both dialogues are scored, with {terms.level:.0%} intervals; of fewer than {FEW} "
-        "seeds the difference stands alone with their number.",
+        "seeds the difference stands alone with their number. The p-values of the file are adjusted over all regions "
+        "and assistants; all regions together are tested in the table of native language minus English.",
         head=("Region", *(board.labels[place] for place in order)),
         rows=tuple(rows),
+        breaks=((0, "All regions"), (1, "By region")),
         data_head=("region", "assistant", "seeds", "3h", "3h_lo", "3h_hi", "3h_p"),
         data=tuple(data),
+        keys=tuple(keys),
     )
 
 
@@ -202,15 +225,17 @@ class Effects(NamedTuple):
     p: Array
 
 
-def trap_effects(found: Sliced, terms: Terms) -> Effects:
+def trap_effects(board: Board, found: Sliced, terms: Terms) -> Effects:
     """Return the effects; between different seeds, so that they are not paired."""
     point = found.bounds[0].point[found.effect : found.effect + 2]
     draws = found.draws[:, found.effect : found.effect + 2]
     apart = contrast(Resampled(point.T, np.moveaxis(draws, 1, 2), None), np.array([[-1.0], [1.0]]))  # assistants × 1
-    few = found.seeds[found.effect : found.effect + 2].min(axis=0) < FEW
-    p = adjusted(apart.point[:, 0], apart.draws[:, :, 0], ~few)
-    bounds = percentile(apart, terms.level)
-    return Effects(Bounds(*(each[:, 0] for each in bounds)), p)
+    enough = found.seeds[0][found.effect : found.effect + 2].min(axis=0) >= FEW
+    tier = next(axis for axis in found.axes if axis.name == "tier")
+    trapped = tier.codes != tier.groups.index(STANDARD)
+    p = shuffled(board.items(H3), trapped, board.units, terms.rng(), resamples=terms.resamples, fewest=FEW)
+    bounds = Bounds(*(each[:, 0] for each in percentile(apart, terms.level)))
+    return Effects(supported(bounds, enough), p)
 
 
 def trap_table(board: Board, found: Sliced, effects: Effects, order: Sequence[int], terms: Terms) -> TableView:
@@ -223,62 +248,76 @@ def trap_table(board: Board, found: Sliced, effects: Effects, order: Sequence[in
         cells = [interval(*(float(each[at, place]) for each in found.bounds[0])) for at in columns]
         figures = [float(each[place]) for each in effects.bounds]
         p = float(effects.p[place])
-        rows.append((board.labels[place], *cells[:2], signed(*figures), p_value(p), *cells[2:]))
+        rows.append((board.titles[place], *cells[:2], signed(*figures), p_value(p), *cells[2:]))
         numbers = [number(float(each[at, place])) for at in columns for each in found.bounds[0]]
         data.append((board.labels[place], *numbers, *map(number, figures), number(p)))
-    heads = [f"{name}{end}" for name in ("standard", "trap", "contextual", "normative") for end in ("", "_lo", "_hi")]
+    kinds_of = ("standard", "trap", "contextual", "normative")
+    heads = ("assistant", *(f"{n}{end}" for n in (*kinds_of, "delta") for end in ("", "_lo", "_hi")), "p")
     return TableView(
         name="trap_effect",
         title="Effect of traps on 3H",
         note=f"Means with {terms.level:.0%} intervals, whole seeds drawn. Δ: trap minus standard, of different seeds. "
-        f"p: adjusted over the assistants; none with fewer than {FEW} seeds of either kind. The paper finds -0.04 to "
-        "-0.08 in its 18 assistants.",
+        f"p: adjusted over the assistants. Of fewer than {FEW} seeds, for Δ and p of either kind, there is no interval "
+        "and no test. The paper finds -0.04 to -0.08 in its 18 assistants.",
         head=("Assistant", "Standard", "Trap", "Δ", "p", "Contextual", "Normative"),
         rows=tuple(rows),
-        data_head=("assistant", *heads, "delta", "delta_lo", "delta_hi", "p"),
+        data_head=heads,
         data=tuple(data),
+        keys=keys_of(heads, data, ("standard", "trap", "delta", "p", "contextual", "normative")),
     )
 
 
 # ---- gold against eval
 
 
+class _Match(NamedTuple):
+    """An assistant in both modes, in one language or in both together."""
+
+    label: str
+    language: LanguageMode | None
+    blind: Array
+    """Items (languages × seeds) × 3H, TDQ and clean; ``nan`` in other languages."""
+    gold: Array
+
+
 def gold_table(
     blind: Board, gold: Board, judge: str, terms: Terms, published: PublishedScores | None
 ) -> TableView | None:
     """Return the layout of Table 10 for the assistants that were run in both modes; ``None`` when there is none."""
+    matches = list(_matches(blind, gold))
+    if not matches:
+        return None
+    apart = np.concatenate([match.gold - match.blind for match in matches], axis=1)
+    units = np.tile(np.arange(len(blind.seeds)), len(matches[0].blind) // len(blind.seeds))
+    found = mean_differences(apart, units, terms)
     rows: list[tuple[str, ...]] = []
     data: list[tuple[object, ...]] = []
-    for place, label in enumerate(blind.labels):
-        if label in gold.labels and blind.seeds == gold.seeds:
-            for language in (*blind.languages, None):
-                line = _matched(blind, place, gold, gold.labels.index(label), language, terms)
-                if line:
-                    rows.append((label, *line[0]))
-                    data.append((label, *line[1]))
-    if not rows:
-        return None
+    for row_number, match in enumerate(matches):
+        cells, figures = _matched(match, found, row_number * len(MEASURES))
+        rows.append((match.label, LANGUAGES[match.language], *cells))
+        data.append(("", match.label, "own", LANGUAGES[match.language], *figures))
     breaks: tuple[tuple[int, str], ...] = ()
     grey = frozenset[int]()
     if published is not None:
-        text = f"Published, not run here: {published.source}, Table 10, {published.table_17[0].label}. Not comparable: "
-        breaks = ((len(rows), text + differences(published, judge)),)
+        label = published.table_17[0].label
+        text = f"Published, not run here: {published.source}, Table 10, {label}. Not comparable: "
+        text += differences(published, judge)
+        breaks = ((len(rows), text),)
         grey = frozenset(range(len(rows), len(rows) + len(published.table_10)))
         for row in published.table_10:
             numbers = (row.eval_3h, row.gold_3h, row.gold_3h - row.eval_3h, row.eval_tdq, row.gold_tdq)
-            apart = (row.gold_tdq - row.eval_tdq, row.clean / 100)
+            tdq = row.gold_tdq - row.eval_tdq
             shown = [f"{value:.2f}" for value in numbers]
             shown[2] = f"{numbers[2]:+.2f}"
-            cells = (*shown, f"{apart[0]:+.2f}", f"{row.clean:+.1f}", NONE, NONE)
-            label = published.table_17[0].label
-            rows.append((label, LANGUAGES[row.language], *cells))
-            bounds = [numbers[0], numbers[1], numbers[2], None, None, numbers[3], numbers[4], apart[0], None, None]
-            data.append((f"{label} (published)", LANGUAGES[row.language], *bounds, apart[1], None, None, None, None))
+            rows.append((label, LANGUAGES[row.language], *shown, f"{tdq:+.2f}", f"{row.clean:+.1f}", NONE, NONE))
+            bounds = [*numbers[:3], None, None, *numbers[3:], tdq, None, None, row.clean / 100, None, None, None, None]
+            data.append((text, label, "published", LANGUAGES[row.language], *bounds))
     return TableView(
         name="gold_against_eval",
         title="Gold mode against eval mode, on matched dialogues",
-        note=f"The dialogues that are scored in both modes, with {terms.level:.0%} intervals, paired by seed. p of "
-        "Δ 3H: adjusted over the row. Δ Clean in points of per cent.",
+        note=f"The dialogues that are scored in both modes, with {terms.level:.0%} intervals, paired by seed. p (3H): "
+        "that Δ 3H is chance, adjusted over all differences (Δ) of the table at once. Fewer than "
+        f"{FEW} seeds: no interval and no test. Δ Clean in points of per cent.",
         head=(
             *("Assistant", "Language", "Eval 3H", "Gold 3H", "Δ 3H", "Eval TDQ", "Gold TDQ", "Δ TDQ", "Δ Clean"),
             *("p (3H)", "Matched"),
@@ -287,34 +326,47 @@ def gold_table(
         breaks=breaks,
         grey=grey,
         texts=2,
-        data_head=(
-            *("assistant", "language", "eval_3h", "gold_3h", "delta_3h", "delta_3h_lo", "delta_3h_hi", "eval_tdq"),
-            *("gold_tdq", "delta_tdq", "delta_tdq_lo", "delta_tdq_hi", "delta_clean", "delta_clean_lo"),
-            *("delta_clean_hi", "p_3h", "matched"),
-        ),
+        data_head=_GOLD,
         data=tuple(data),
+        keys=keys_of(_GOLD, data, (*_GOLD_SHOWN, "p_3h", "matched")),
     )
 
 
-def _matched(
-    blind: Board, place: int, gold: Board, other: int, language: LanguageMode | None, terms: Terms
-) -> tuple[tuple[str, ...], tuple[object, ...]] | None:
-    languages = [each for each in blind.languages if each in gold.languages and language in (None, each)]
-    if not languages or (language is None and len(languages) < 2):
-        return None
-    columns = [H3, TDQ, CLEAN]
-    one, two = (
-        np.concatenate([side.values[at, side.languages.index(each)][:, columns] for each in languages])
-        for side, at in ((blind, place), (gold, other))
-    )
-    units = np.tile(np.arange(len(blind.seeds)), len(languages))
-    apart = two - one
-    if np.isnan(apart).all():
-        return None
-    found = mean_differences(apart, units, terms)
-    means = [_mean(side[:, at][~np.isnan(apart[:, at])]) for at in (0, 1) for side in (one, two)]
-    deltas = [[float(each[0, at]) for each in found.bounds] for at in range(3)]
-    p, count = float(found.p[0, 0]), int(found.items[0, 0])
+_GOLD = (
+    *("section", "assistant", "source", "language", "eval_3h", "gold_3h", "delta_3h", "delta_3h_lo", "delta_3h_hi"),
+    *("eval_tdq", "gold_tdq", "delta_tdq", "delta_tdq_lo", "delta_tdq_hi", "delta_clean", "delta_clean_lo"),
+    *("delta_clean_hi", "p_3h", "matched"),
+)
+_GOLD_SHOWN = ("eval_3h", "gold_3h", "delta_3h", "eval_tdq", "gold_tdq", "delta_tdq", "delta_clean")
+
+
+def _matches(blind: Board, gold: Board) -> Iterator[_Match]:
+    """Yield the assistants that have dialogues scored in both modes: in each language, and in both together."""
+    languages = [each for each in blind.languages if each in gold.languages]
+    if blind.seeds != gold.seeds or not languages:
+        return
+    for place, (kind, label) in enumerate(zip(blind.kinds, blind.labels, strict=True)):
+        if kind in gold.kinds:
+            one = _scores(blind, place, languages)
+            two = _scores(gold, gold.kinds.index(kind), languages)
+            there = [at for at, apart in enumerate(two - one) if not np.isnan(apart).all()]
+            for scope in [*([at] for at in there), *([there] if len(there) > 1 else [])]:
+                chosen = np.isin(np.arange(len(languages)), scope)[:, None, None]
+                parts = [np.where(chosen, side, np.nan).reshape(-1, len(MEASURES)) for side in (one, two)]
+                yield _Match(label, languages[scope[0]] if len(scope) == 1 else None, parts[0], parts[1])
+
+
+def _scores(board: Board, place: int, languages: Sequence[LanguageMode]) -> Array:
+    """Return an assistant's 3H, TDQ and clean (languages × seeds × 3)."""
+    return np.stack([board.values[place, board.languages.index(each)][:, MEASURES] for each in languages])
+
+
+def _matched(match: _Match, found: Means, start: int) -> tuple[tuple[str, ...], tuple[object, ...]]:
+    """Return the cells and the numbers of a row, whose differences are the columns from ``start`` on."""
+    both = ~np.isnan(match.gold - match.blind)
+    means = [_mean(side[both[:, at], at]) for at in (0, 1) for side in (match.blind, match.gold)]
+    deltas = [[float(each[0, start + at]) for each in found.bounds] for at in range(len(MEASURES))]
+    p, count = float(found.p[0, start]), int(found.items[0, start])
     shown = (
         *(interval(value, np.nan, np.nan) for value in means[:2]),
         signed(*deltas[0]),
@@ -325,8 +377,7 @@ def _matched(
         f"{count:,}",
     )
     numbers = (*means[:2], *deltas[0], *means[2:], *deltas[1], *deltas[2], p)
-    scope = LANGUAGES[language]
-    return (scope, *shown), (scope, *map(number, numbers), count)
+    return shown, (*map(number, numbers), count)
 
 
 def _mean(values: Array) -> float:

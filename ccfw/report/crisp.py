@@ -22,6 +22,7 @@ _PROCESSING = {
 }
 """As Table 1 calls it; of any other source the rule is taken as it stands."""
 _WIDTH = 80
+_BOUNDS = ("outcome", "outcome_lo", "outcome_hi", "norm_match", "norm_match_lo", "norm_match_hi")
 SMALL_JUDGE = "The judge is a small model: its scores show that the program works and say nothing else."
 
 
@@ -49,7 +50,7 @@ def losses_table(tally: Tally) -> Table:
         for reason, count in sorted(tally.lost.items(), key=lambda each: (-each[1], each[0]))
     )
     head = ("Reason", "Number", "As in")
-    return Table("lost", "Lost", head, rows, "Every record of the stage's folder says its own reason.", texts=3)
+    return Table("lost", "Lost", head, rows, "Each is in the stage's folder with its own.", texts=3)
 
 
 def sources_table(rows_read: Mapping[str, int], norms: Sequence[Norm]) -> Table:
@@ -92,8 +93,18 @@ class PolicyRow(NamedTuple):
     answers: int
     """That were asked for and came; broken calls aside."""
     broken: int
-    unscored: int
-    """Valid answers that lack a score, counted once for each scale."""
+    unscored: tuple[int, int]
+    """Valid answers that lack a score of their outcome, and of Norm Match."""
+
+
+class CultureRow(NamedTuple):
+    """What one policy's answers came to in one culture."""
+
+    policy: str
+    culture: str
+    outcome: Interval
+    norm_match: Interval
+    norms: int
 
 
 def _interval(found: Interval) -> str:
@@ -111,32 +122,67 @@ def policies_table(rows: Sequence[PolicyRow], judge: str, level: float) -> Table
         (
             row.label,
             _interval(row.outcome),
-            _interval(row.norm_match),
-            f"{row.valid:.1%}",
             str(row.outcome.n),
+            _interval(row.norm_match),
+            str(row.norm_match.n),
+            f"{row.valid:.1%}",
             str(row.answers),
-            str(row.unscored),
+            str(sum(row.unscored)),
             str(row.broken),
         )
         for row in ordered
     )
-    bounds = ("outcome", "outcome_lo", "outcome_hi", "norm_match", "norm_match_lo", "norm_match_hi")
     data = tuple(
-        (r.policy, r.label, *r.outcome[:3], *r.norm_match[:3], r.valid, r.outcome.n, r.answers, r.unscored, r.broken)
+        (
+            *(r.policy, r.label, *r.outcome[:3], *r.norm_match[:3], r.valid, r.outcome.n, r.norm_match.n, r.answers),
+            *(sum(r.unscored), *r.unscored, r.broken),
+        )
         for r in ordered
     )
+    counts = ("n", "norm_match_n", "answers", "unscored", "outcome_unscored", "norm_match_unscored", "broken")
     note = (
         f"Judged by {judge}. Outcome: 1 to 5; Norm Match: 0 to 2; means over valid answers with {level:.0%} percentile "
-        "bootstrap intervals, whole norms resampled. Valid: share of answers that could be read. n: answers with an "
-        "outcome score. Broken: calls that the provider failed, in nothing else here."
+        "bootstrap intervals, whole norms resampled; of a single norm there is none. Valid: share of answers that "
+        "could be read. n: answers with the score before it. Unscored: scores that valid answers lack, on both scales. "
+        "Broken: calls that the provider failed, in nothing else here."
     )
     return Table(
         "policies",
         "Policies",
-        ("Policy", "Outcome", "Norm Match", "Valid", "n", "Answers", "Unscored", "Broken"),
+        ("Policy", "Outcome", "n", "Norm Match", "n", "Valid", "Answers", "Unscored", "Broken"),
         shown,
         note,
-        data_head=("policy", "label", *bounds, "valid", "n", "answers", "unscored", "broken"),
+        data_head=("policy", "label", *_BOUNDS, "valid", *counts),
+        data=data,
+    )
+
+
+def scores_by_culture_table(rows: Sequence[CultureRow], level: float) -> Table:
+    """Return the policies' mean scores culture by culture."""
+    shown = tuple(
+        (
+            *(r.culture, r.policy, _interval(r.outcome), str(r.outcome.n)),
+            *(_interval(r.norm_match), str(r.norm_match.n), str(r.norms)),
+        )
+        for r in sorted(rows, key=lambda row: (row.culture, row.policy))
+    )
+    data = tuple(
+        (r.culture, r.policy, *r.outcome[:3], *r.norm_match[:3], r.outcome.n, r.norm_match.n, r.norms)
+        for r in sorted(rows, key=lambda row: (row.culture, row.policy))
+    )
+    note = (
+        f"Means over valid answers with {level:.0%} percentile bootstrap intervals, whole norms resampled. A culture "
+        "has few norms: its intervals are wide, and there is none where it has one norm. The questions of two cultures "
+        "are not the same, so their means rank no cultures."
+    )
+    return Table(
+        "cultures",
+        "Scores by culture",
+        ("Culture", "Policy", "Outcome", "n", "Norm Match", "n", "Norms"),
+        shown,
+        note,
+        texts=2,
+        data_head=("culture", "policy", *_BOUNDS, "n", "norm_match_n", "norms"),
         data=data,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,14 +10,14 @@ import numpy as np
 from ccfw.records import LanguageMode
 from ccfw.report.board import H3, Board
 from ccfw.report.cells import interval, number, p_value
-from ccfw.report.sections import TableView
+from ccfw.report.sections import TableView, keys_of
 from ccfw.report.slices import Sliced
 from ccfw.report.standings import Terms
 from ccfw.report.tables import FEW
 from ccfw.report.writing import NONE
 from ccfw.stats.pairs import whole
-from ccfw.stats.resampling import Array
-from ccfw.stats.spreads import Chance, Spread, against_chance, chance_ranges, flipped_ranges, spread
+from ccfw.stats.resampling import Array, Ints
+from ccfw.stats.spreads import Chance, Spread, against_chance, spread
 
 
 class Disparities(NamedTuple):
@@ -28,6 +28,11 @@ class Disparities(NamedTuple):
     spreads: tuple[tuple[Spread | None, ...], ...]
     """By axis and assistant; ``None`` where fewer than two groups are."""
     chance: Chance
+
+    @property
+    def any_range(self) -> bool:
+        """Whether any axis has two groups that are large enough."""
+        return any(each is not None for line in self.spreads for each in line)
 
 
 def disparities(board: Board, found: Sliced, terms: Terms) -> Disparities:
@@ -40,7 +45,7 @@ def disparities(board: Board, found: Sliced, terms: Terms) -> Disparities:
         own = slice(start, start + len(axis.groups))
         line, names = [], []
         for model in range(len(board.labels)):
-            large = np.flatnonzero(found.seeds[own, model] >= FEW)
+            large = np.flatnonzero(found.seeds[0][own, model] >= FEW)
             names.append(tuple(axis.groups[group] for group in large))
             point = found.bounds[0].point[own, model][large]
             line.append(spread(point, found.draws[:, own, model][:, large], terms.level))
@@ -54,19 +59,80 @@ def disparities(board: Board, found: Sliced, terms: Terms) -> Disparities:
 def _by_chance(board: Board, found: Sliced, terms: Terms) -> Array:
     """Return ranges without any difference (permutations × axes × assistants)."""
     values, unit = whole(board.items(H3))
-    shape = len(board.languages), len(board.seeds), len(board.labels)
-    apart = values.reshape(shape)
-    sums, counts = np.nan_to_num(apart).sum(axis=0), (~np.isnan(apart)).sum(axis=0).astype(np.float64)
+    apart = values.reshape(len(board.languages), len(board.seeds), len(board.labels))
     sizes = []
-    for axis in board.axes:
-        large = axis.sizes[axis.sizes >= FEW]
-        sizes.append(large if len(large) else np.zeros(1, dtype=np.int64))
-    ranges = chance_ranges(sums, counts, sizes, terms.rng(), permutations=terms.resamples)
+    for axis, start in zip(board.axes, found.starts, strict=False):
+        seeds = found.seeds[0][start : start + len(axis.groups)].T
+        sizes.append([own[own >= FEW] for own in seeds])
+    ranges = dealt_ranges(apart, sizes, terms)
     if len(found.axes) > len(board.axes):  # languages: a seed is in both groups
         native, english = (board.languages.index(each) for each in (LanguageMode.NATIVE, LanguageMode.ENGLISH))
-        flipped = flipped_ranges(apart[native] - apart[english], terms.rng(), permutations=terms.resamples)
-        ranges = np.concatenate([ranges, flipped[:, None]], axis=1)
+        swapped = swapped_ranges(apart[native], apart[english], terms)
+        ranges = np.concatenate([ranges, swapped[:, None]], axis=1)
     return ranges / unit
+
+
+def dealt_ranges(values: Array, sizes: Sequence[Sequence[Ints]], terms: Terms) -> Array:
+    """Return the ranges when scored seeds are dealt out to groups at random (permutations × axes × assistants).
+
+    ``values`` is languages × seeds × assistants, ``nan`` for no score. ``sizes`` holds, for each axis and assistant,
+    how many of the assistant's own scored seeds each of its groups has: what one group lacks is lacking in that group
+    alone. One order of the seeds serves all assistants and axes; of fewer than two groups there is no range (``nan``).
+    """
+    there = ~np.isnan(values)
+    sums, counts = np.nan_to_num(values).sum(axis=0), there.sum(axis=0)
+    seeds, assistants = counts.shape
+    small = (sums == np.rint(sums)).all() and np.abs(sums).sum(axis=0).max(initial=0.0) < np.iinfo(np.int32).max
+    both = np.concatenate([sums, counts], axis=1).astype(np.int32 if small else np.float64)  # either adds up exactly
+    found = np.full((terms.resamples, len(sizes), assistants), np.nan)
+    lines = [
+        (model, axis, line[model])
+        for model in range(assistants)
+        for axis, line in enumerate(sizes)
+        if len(line[model]) > 1
+    ]
+    if not lines:
+        return found
+    edges = np.concatenate([np.stack([each.cumsum() - each, each.cumsum()]) for *_, each in lines], axis=1)
+    owner = np.concatenate([np.full(len(each), model) for model, _, each in lines])
+    starts = np.cumsum([0, *(len(each) for *_, each in lines)])[:-1]
+    models, axes = (np.array([line[part] for line in lines]) for part in (0, 1))
+    gaps = [
+        (np.flatnonzero(counts[:, model] == 0), slice(*np.searchsorted(owner, [model, model + 1])))
+        for model in range(assistants)
+    ]
+    running = np.zeros((seeds + 1, 2 * assistants), dtype=both.dtype)
+    place, rng = np.empty(seeds, dtype=np.int64), terms.rng()
+    for draw in range(terms.resamples):
+        order = rng.permutation(seeds)
+        np.cumsum(both[order], axis=0, out=running[1:])
+        place[order] = np.arange(seeds)
+        at = edges.copy()
+        for gone, own in gaps:
+            if len(gone):  # the first k scored seeds end where k and the unscored ones between them do
+                at[:, own] += np.searchsorted(np.sort(place[gone]) - np.arange(len(gone)), edges[:, own])
+        total, count = (np.diff(running[at, owner + part], axis=0)[0] for part in (0, assistants))
+        means = total / count
+        found[draw, axes, models] = np.maximum.reduceat(means, starts) - np.minimum.reduceat(means, starts)
+    return found
+
+
+def swapped_ranges(native: Array, english: Array, terms: Terms) -> Array:
+    """Return the ranges over the two languages when the dialogues of a seed swap places (permutations × assistants).
+
+    Both are seeds × assistants, ``nan`` for no score; what has no score in the other language stays where it is.
+    """
+    both = ~np.isnan(native) & ~np.isnan(english)
+    half, middle = np.where(both, (native - english) / 2, 0.0), (native + english) / 2
+    signs = terms.rng().integers(0, 2, size=(terms.resamples, len(both))).astype(np.float64) * 2.0 - 1.0
+    apart = signs @ half
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = [
+            (np.nansum(np.where(both, middle, side), axis=0) + sign * apart) / np.count_nonzero(~np.isnan(side), axis=0)
+            for side, sign in ((native, 1), (english, -1))
+        ]
+    found: Array = np.abs(means[0] - means[1])
+    return found
 
 
 def disparity_table(board: Board, found: Sliced, apart: Disparities, order: Sequence[int], terms: Terms) -> TableView:
@@ -79,7 +145,7 @@ def disparity_table(board: Board, found: Sliced, apart: Disparities, order: Sequ
         for model in order:
             each = apart.spreads[place][model]
             cells = _cells(found, apart, place, model, terms)
-            rows.append((axis.title, board.labels[model], *cells))
+            rows.append((axis.title, board.titles[model], *cells))
             data.append((axis.name, board.labels[model], *_numbers(found, apart, place, model, each)))
     return TableView(
         name="disparities",
@@ -92,34 +158,45 @@ def disparity_table(board: Board, found: Sliced, apart: Disparities, order: Sequ
         rows=tuple(rows),
         breaks=tuple(breaks),
         texts=2,
-        data_head=(
-            *("axis", "assistant", "groups", "lowest", "lowest_3h", "highest", "highest_3h", "range", "range_lo"),
-            *("range_hi", "chance", "chance_hi", "p"),
-        ),
+        data_head=("axis", "assistant", *_NUMBERS),
         data=tuple(data),
+        keys=keys_of(("axis", "assistant", *_NUMBERS), data, ("groups", *_SORTED)),
     )
 
 
+_ALL = "all groups"
+"""Stands for the lowest and the highest group where none is lower than another."""
+_NUMBERS = (
+    *("groups", "lowest", "lowest_3h", "highest", "highest_3h", "range", "range_lo", "range_hi", "chance", "chance_hi"),
+    "p",
+)
+_SORTED = ("lowest_3h", "highest_3h", "range", "chance", "chance_hi", "p", "p")
+"""What the figures of either table are sorted by, from *Lowest* to *Beyond chance*."""
 _NOTE = (
     "Range: highest minus lowest mean over groups of at least {few} seeds. Its {level} interval holds whichever groups "
-    "are truly the outermost, and errs on the wide side. By chance: the range, on average, when the same seeds are "
-    "dealt out to groups of the same sizes at random (of languages: when a seed's two dialogues swap places), and the "
-    "bound that {level} of such ranges stay under. p: adjusted over all rows of the table. A range that is not beyond "
-    "chance says nothing about its groups."
+    "are truly the outermost, and errs on the wide side. By chance: the range, on average, when the seeds that the "
+    "assistant has scores of are dealt out at random to groups as large as its own (of languages: when a seed's two "
+    "dialogues swap places), and the bound that {level} of such ranges stay under. p: adjusted over all rows of the "
+    "table; of languages it is another than in the table of native language minus English, as test and adjustment are "
+    "others. A range that is not beyond chance says nothing about its groups."
 )
 
 
 def spread_table(board: Board, found: Sliced, apart: Disparities, terms: Terms) -> TableView:
     """Return the assistants with the widest and the narrowest range of each axis."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
+    data: list[tuple[object, ...]] = []
     for place, axis in enumerate(found.axes):
         ranges = {model: each for model, each in enumerate(apart.spreads[place]) if each is not None}
         if not ranges:
-            rows.append((axis.title, NONE, f"no two groups of {FEW} seeds", *[NONE] * 6))
+            rows.append((axis.title, NONE, f"no two groups of {FEW} seeds", *[NONE] * 6, "not tested"))
+            data.append((axis.name, *[None] * (2 + len(_NUMBERS))))
             continue
         for title, pick in (("widest", max), ("narrowest", min)):
             model = pick(ranges, key=lambda each: ranges[each].range)
-            rows.append((axis.title, title, board.labels[model], *_cells(found, apart, place, model, terms)[1:]))
+            rows.append((axis.title, title, board.titles[model], *_cells(found, apart, place, model, terms)[1:]))
+            numbers = _numbers(found, apart, place, model, ranges[model])
+            data.append((axis.name, title, board.labels[model], *numbers))
     return TableView(
         name="spreads",
         title="Widest and narrowest range by axis",
@@ -129,8 +206,11 @@ def spread_table(board: Board, found: Sliced, apart: Disparities, terms: Terms) 
             *("Axis", "Spread", "Assistant", "Lowest", "Highest", "Range", "By chance", f"{terms.level:.0%} of chance"),
             *("p", "Beyond chance"),
         ),
-        rows=tuple((*row, *[NONE] * (10 - len(row))) for row in rows),
+        rows=tuple(rows),
         texts=3,
+        data_head=("axis", "spread", "assistant", *_NUMBERS),
+        data=tuple(data),
+        keys=keys_of(("axis", "spread", "assistant", *_NUMBERS), data, _SORTED),
     )
 
 
@@ -138,13 +218,13 @@ def _cells(found: Sliced, apart: Disparities, place: int, model: int, terms: Ter
     each, names = apart.spreads[place][model], apart.groups[place][model]
     if each is None:
         return (str(len(names)), *[NONE] * 6, "not tested")
-    low, high = (_group(found, place, model, names[group]) for group in (each.lowest, each.highest))
+    low, high = _outermost(found, place, model, names, each)
     p = float(apart.chance.p[place, model])
     verdict = "not tested" if np.isnan(p) else ("yes" if p <= 1 - terms.level else "no")
     return (
         str(len(names)),
-        f"{low[0]} {low[1]:.2f}",
-        f"{high[0]} {high[1]:.2f}",
+        f"{low[0] or _ALL} {low[1]:.2f}",
+        f"{high[0] or _ALL} {high[1]:.2f}",
         interval(each.range, each.low, each.high, digits=3),
         f"{apart.chance.expected[place, model]:.3f}",
         f"{apart.chance.high[place, model]:.3f}",
@@ -153,15 +233,20 @@ def _cells(found: Sliced, apart: Disparities, place: int, model: int, terms: Ter
     )
 
 
-def _group(found: Sliced, place: int, model: int, name: str) -> tuple[str, float]:
-    at = found.starts[place] + found.axes[place].groups.index(name)
-    return name, float(found.bounds[0].point[at, model])
+def _outermost(
+    found: Sliced, place: int, model: int, names: Sequence[str], each: Spread
+) -> Iterator[tuple[str | None, float]]:
+    """Yield the groups with the lowest and the highest mean, and those; no group's name where all have the same."""
+    for group in (each.lowest, each.highest):
+        at = found.starts[place] + found.axes[place].groups.index(names[group])
+        name = None if each.lowest == each.highest else names[group]
+        yield name, float(found.bounds[0].point[at, model])
 
 
 def _numbers(found: Sliced, apart: Disparities, place: int, model: int, each: Spread | None) -> list[object]:
     names = apart.groups[place][model]
     if each is None:
         return [len(names), *[None] * 10]
-    low, high = (_group(found, place, model, names[group]) for group in (each.lowest, each.highest))
+    low, high = _outermost(found, place, model, names, each)
     chance = [float(part[place, model]) for part in apart.chance]
     return [len(names), *low, *high, *map(number, (each.range, each.low, each.high, *chance))]

@@ -41,7 +41,7 @@ def distribution_table(board: Board, found: Ints, order: Sequence[int]) -> Table
     data: list[tuple[object, ...]] = []
     everyone = [("All assistants", found.sum(axis=0))] if len(board.labels) > 1 else []
     breaks = []
-    for label, counts in [*everyone, *((board.labels[place], found[place]) for place in order)]:
+    for label, counts in [*everyone, *((board.titles[place], found[place]) for place in order)]:
         breaks.append((len(rows), label))
         for title, row in zip(TITLES, counts, strict=True):
             total = int(row[:-1].sum())

@@ -7,19 +7,22 @@ from typing import NamedTuple
 
 from ccfw.judging.score_table import COLUMNS
 from ccfw.records import LanguageMode
-from ccfw.report.board import LANGUAGES
+from ccfw.report.agreement import counted
+from ccfw.report.board import H3, LANGUAGES
 from ccfw.report.published_scores import PublishedAssistant, PublishedScores
-from ccfw.report.sections import TableView
+from ccfw.report.sections import TableView, keys_of
 from ccfw.report.standings import Standing, Standings, Terms
 from ccfw.report.tables import FEW, HEADINGS, shown
 from ccfw.report.writing import NONE
 from ccfw.stats.bootstrap import Interval
 
-HEAD = ("Assistant", *HEADINGS, "Rank", "Group", "Judged")
+_THIN = 0.9
+"""Share of the dialogues of a row's fullest column below which a mean says over how many it is."""
+_SHARED = "3H shared"
 _DATA = (
     *("section", "assistant", "source"),
     *(f"{column}{end}" for column in COLUMNS for end in ("", "_lo", "_hi", "_n")),
-    *("rank", "rank_lo", "rank_hi", "group", "judged", "held", "planned"),
+    *("3h_shared", "3h_shared_lo", "3h_shared_hi", "rank", "rank_lo", "rank_hi", "group", "judged", "held", "planned"),
 )
 
 
@@ -36,41 +39,51 @@ def leaderboard(
     found: Standings, terms: Terms, judge: str, apart: Sequence[Apart], published: PublishedScores | None
 ) -> TableView:
     """Return the table of one scope: the assistants that compare, then the others, then the paper's, each set apart."""
-    rows, data = [], []
+    rows: list[tuple[str, ...]] = []
+    data: list[tuple[object, ...]] = []
+    breaks: list[tuple[int, str]] = []
+    grey = set()
+    apart_from = ""
+    beside = len(_beside(found))
     for place in found.order:
         standing = found.rows[place]
-        rank = _rank(found, place)
-        rows.append((standing.label, *_cells(standing.intervals), *rank, _judged(standing)))
+        text = f"Not ranked: {standing.unranked}" if standing.unranked else ""
+        if text != apart_from:
+            breaks.append((len(rows), text))
+            apart_from = text
+        ranks = [*_shared(found, place)[:beside], *_rank(found, place)]
+        rows.append((standing.label, *_cells(standing.intervals), *ranks, _judged(standing)))
         data.append(
-            ("", standing.label, "own", *_numbers(standing.intervals), *_ranks(found, place), *_counts(standing))
+            (text, standing.label, "own", *_numbers(standing.intervals), *_ranks(found, place), *_counts(standing))
         )
-    breaks, grey = [], set()
+    none = [NONE] * (beside + 2)
     for group in apart:
         text = f"Not comparable with the rows above: {group.differs}"
         breaks.append((len(rows), text))
         for standing in sorted(group.standings, key=_from_the_top):
-            rows.append((standing.label, *_cells(standing.intervals), NONE, NONE, _judged(standing)))
-            data.append((text, standing.label, "own", *_numbers(standing.intervals), *[None] * 4, *_counts(standing)))
+            rows.append((standing.label, *_cells(standing.intervals), *none, _judged(standing)))
+            data.append((text, standing.label, "own", *_numbers(standing.intervals), *[None] * 7, *_counts(standing)))
     if published is not None:
         text = f"Published, not run here: {published.source}, Table 17. Not comparable: {differences(published, judge)}"
         breaks.append((len(rows), text))
         for row in published.table_17:
             grey.add(len(rows))
-            rows.append((row.label, *_published_cells(row), NONE, NONE, f"{published.dialogues:,}"))
+            rows.append((row.label, *_published_cells(row), *none, f"{published.dialogues:,}"))
             data.append(
-                (text, row.label, "published", *_published_numbers(row), *[None] * 4, published.dialogues, None, None)
+                (text, row.label, "published", *_published_numbers(row), *[None] * 7, published.dialogues, None, None)
             )
     scope = LANGUAGES[found.scope]
     return TableView(
         name=f"leaderboard{'' if found.scope is None else '_' + short(found.scope)}",
         title=f"Leaderboard, {scope}",
         note=_note(found, terms),
-        head=HEAD,
+        head=("Assistant", *HEADINGS, *_beside(found), "Rank", "Group", "Judged"),
         rows=tuple(rows),
         breaks=tuple(breaks),
         grey=frozenset(grey),
         data_head=_DATA,
         data=tuple(data),
+        keys=keys_of(_DATA, data, (*COLUMNS, *(("3h_shared",) if beside else ()), "rank", "group", "judged")),
     )
 
 
@@ -88,17 +101,39 @@ def short(language: LanguageMode) -> str:
 def _note(found: Standings, terms: Terms) -> str:
     units = "dialogues" if found.scope is not None else "seeds (the dialogues of one seed are drawn together)"
     ranks = (
-        f"Rank, by 3H over the {found.ranked_on:,} dialogues that all ranked assistants have scored, with the ranks "
-        f"that cannot be ruled out, all at once at {terms.level:.0%}; every assistant of a group is surely better than "
-        "those of later groups."
+        f"Rank, by 3H over the {counted(found.ranked_on, 'dialogue')} that all ranked assistants have scored, with the "
+        f"ranks that cannot be ruled out, all at once at {terms.level:.0%}; every assistant of a group is surely "
+        "better than those of later groups."
     )
+    if found.ranked == 1:
+        ranks = "One assistant alone has nobody to be ranked against."
     if not found.ranked_on:
         ranks = "No rank: no dialogue is scored for all assistants."
+    if _beside(found):
+        ranks += f" {_SHARED}: over those same dialogues, where the other columns are over all that an assistant has."
     few = f" Fewer than {FEW} seeds: every rank is open." if 0 < found.ranked_seeds < FEW else ""
     return (
         f"Means, 1 to 5, higher is better, with {terms.level:.0%} percentile bootstrap intervals over {units}; clean "
-        f"in per cent. {ranks}{few} Judged: dialogues with all six scores, of those asked for."
+        f"in per cent. {ranks}{few} A mean is over the dialogues that have that score, and 3H and TDQ need all three "
+        f"of theirs, so that they may differ from the mean of their columns; (n=…) is the number of dialogues where "
+        f"it is less than {_THIN:.0%} of the row's largest, and where fewer than {FEW} seeds allow no interval. "
+        "Judged: dialogues with all six scores, of those that the assistant's runs were asked for."
     )
+
+
+def _beside(found: Standings) -> tuple[str, ...]:
+    """Return the heading of the column that ranks are by, where that is not 3H as it stands."""
+    pairs = zip(found.rows, found.shared, strict=True)
+    other = any(shared.mean is not None and _two(shared.mean) != _two(row.intervals[H3].mean) for row, shared in pairs)
+    return (_SHARED,) if other else ()
+
+
+def _two(mean: float | None) -> str:
+    return NONE if mean is None else f"{mean:.2f}"
+
+
+def _shared(found: Standings, place: int) -> tuple[str]:
+    return (shown("3h", found.shared[place]),)
 
 
 def _from_the_top(standing: Standing) -> tuple[float, str]:
@@ -107,7 +142,14 @@ def _from_the_top(standing: Standing) -> tuple[float, str]:
 
 
 def _cells(intervals: Sequence[Interval]) -> list[str]:
-    return [shown(column, interval) for column, interval in zip(COLUMNS, intervals, strict=True)]
+    most = max(interval.n for interval in intervals)
+    return [_cell(column, interval, most) for column, interval in zip(COLUMNS, intervals, strict=True)]
+
+
+def _cell(column: str, interval: Interval, most: int) -> str:
+    """Write a mean, and over how many dialogues where other columns of the row have clearly more."""
+    thin = interval.low is not None and interval.n < _THIN * most
+    return f"{shown(column, interval)} (n={interval.n:,})" if thin else shown(column, interval)
 
 
 def _numbers(intervals: Sequence[Interval]) -> list[object]:
@@ -127,14 +169,15 @@ def _rank(found: Standings, place: int) -> tuple[str, str]:
 def _ranks(found: Standings, place: int) -> list[object]:
     ranks = found.ranks
     numbers = [int(each[place]) for each in (ranks.rank, ranks.low, ranks.high, ranks.group)]
-    return list(numbers) if numbers[0] else [None] * 4
+    return [*found.shared[place][:3], *(numbers if numbers[0] else [None] * 4)]
 
 
 def _judged(standing: Standing) -> str:
     if standing.planned is None:
         return f"{standing.judged:,}"
-    share = f" ({standing.judged / standing.planned:.1%})" if standing.planned else ""
-    return f"{standing.judged:,} of {standing.planned:,}{share}"
+    if not standing.planned:
+        return "not run"
+    return f"{standing.judged:,} of {standing.planned:,} ({standing.judged / standing.planned:.1%})"
 
 
 def _counts(standing: Standing) -> list[object]:

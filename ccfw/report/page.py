@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from ccfw.report.reader_index import SCORES, Index
+from ccfw.report.reader_index import SCORE_TITLES, SCORES, Index
 from ccfw.report.sections import Report, TableView
 from ccfw.store import write_atomically
 from ccfw.terminal import printable
@@ -28,6 +28,10 @@ _WEB = Path(__file__).parent / "web"
 _SCRIPTS = ("tables.js", "source.js", "conversation.js", "reader.js")
 _TALL = 24
 """Rows from which a table scrolls in a frame of its own."""
+_LONG = 16
+"""Letters from which a cell is broken into lines, so that a table of names does not grow too wide."""
+_LOW_FIRST = re.compile(r"(p|Rank|Group)\b")
+"""Heads of figures that are sorted from the lowest first: a rank or a p-value is the better, the lower."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +69,11 @@ def write(path: Path, report: Report, conversations: Embedded | Served) -> None:
 
 def render(report: Report, conversations: Embedded | Served) -> str:
     """Return the page."""
-    style, script = _read("page.css"), "".join(_read(name) for name in _SCRIPTS)
+    style, script = asset("page.css"), "".join(asset(name) for name in _SCRIPTS)
     held = conversations if isinstance(conversations, Embedded) else None
-    page: str = _template().render(
+    page: str = template("page.html.j2").render(
         report=report,
-        policy=_policy(style, script, served=held is None),
+        policy=content_policy(style, script, served=held is None),
         style=style,
         script=script,
         total=held.total if held else len(conversations.index),
@@ -83,7 +87,7 @@ def render(report: Report, conversations: Embedded | Served) -> str:
 def _setup(conversations: Embedded | Served) -> dict[str, Any]:
     """Return what the reader starts from."""
     index = conversations.index
-    common = {"scores": SCORES, "known": index.known, "count": len(index)}
+    common = {"scores": SCORES, "titles": SCORE_TITLES, "known": index.known, "count": len(index)}
     if isinstance(conversations, Served):
         return common | {"served": True}
     return common | {"served": False, "per_chunk": conversations.per_chunk, "columns": index.columns()}
@@ -96,7 +100,8 @@ def parts(table: TableView) -> list[Part]:
     return [Part(starts.get(first, ""), tuple(enumerate(table.rows))[first:last]) for first, last in pairwise(edges)]
 
 
-def _policy(style: str, script: str, *, served: bool) -> str:
+def content_policy(style: str, script: str, *, served: bool) -> str:
+    """Return the Content-Security-Policy of a page: its own style and script run, and nothing is fetched."""
     rules = {
         "default-src": "'none'",
         "style-src": _hash(style),
@@ -151,13 +156,18 @@ def _size(svg: str) -> tuple[int, int]:
     return (round(float(found[1]) * 4 / 3), round(float(found[2]) * 4 / 3)) if found else (0, 0)
 
 
-_INTERVAL = re.compile(r"(?s)(.*\d.*?)\s*(\[[^\[\]]*\])")
+_INTERVAL = re.compile(r"([^\[(]*\d[^\[(]*?)\s*((?:\[[^\[\]]*\])?\s*(?:\([^()]*\))?)")
 
 
 def _interval(cell: str) -> tuple[str, str]:
-    """Part a figure from the interval that stands behind it in brackets; empty where there is none."""
+    """Part a figure from what stands behind it in brackets: interval, number, share; empty where there is nothing."""
     found = _INTERVAL.fullmatch(cell)
     return (found[1], found[2]) if found else (cell, "")
+
+
+def _key(value: object) -> str:
+    """Write what a cell is sorted by; empty where there is nothing."""
+    return "" if value is None else str(value)
 
 
 def _paragraphs(text: str) -> Iterator[str]:
@@ -165,12 +175,14 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 @cache
-def _read(name: str) -> str:
+def asset(name: str) -> str:
+    """Return a style or script of ``web/``."""
     return (_WEB / name).read_text("utf-8")
 
 
 @cache
-def _template() -> Any:
+def template(name: str) -> Any:
+    """Return a template of ``web/`` that escapes all that it is given, control characters as marks."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -187,6 +199,8 @@ def _template() -> Any:
         "paragraphs": _paragraphs,
         "interval": _interval,
         "size": _size,
+        "key": _key,
     }
-    environment.globals |= {"tall": _TALL}
-    return environment.get_template("page.html.j2")
+    environment.tests["low_first"] = lambda head: _LOW_FIRST.match(head) is not None
+    environment.globals |= {"tall": _TALL, "long": _LONG}
+    return environment.get_template(name)

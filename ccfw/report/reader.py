@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from ccfw.records import Episode, Judgement, LanguageMode, Message, Metric, Scenario, Shard, SimulationMode
-from ccfw.report.reader_index import Entry
+from ccfw.report.board import domain_label, words
+from ccfw.report.reader_index import Entry, ended_label, metric_label, tier_label
 from ccfw.terminal import printable
 from ccfw.views import (
     REGION_NAMES,
@@ -112,18 +113,19 @@ def _about(held: Held) -> Iterator[tuple[str, str]]:
     episode, challenge = held.episode, held.episode.seed.challenge_config
     second = challenge.secondary_region
     scenario = held.scenario
-    yield "Episode", episode.episode_id
+    yield "Dialogue", episode.episode_id
     yield "User", persona_summary(episode.seed.persona)
     if scenario:
         yield "Situation", scenario.blueprint.scenario_instantiation.instantiated_summary.global_english
-    yield "Subject", f"{episode.domain} / {episode.subdomain}"
-    yield "Tier", challenge.challenge_type.value
-    yield "Second region", REGION_NAMES[second] if second else "none"
-    yield "Rests on a taboo", "yes" if challenge.taboo_grounded else "no"
+    yield "Domain", domain_label(episode.domain)
+    yield "Subdomain", words(episode.subdomain)
+    yield "Tier", tier_label(challenge.challenge_type)
+    yield "Cross-cultural", f"with {REGION_NAMES[second]}" if second else "no"
+    yield "Taboo-grounded", "yes" if challenge.taboo_grounded else "no"
     yield "Language", held.entry.language
     yield "Assistant", f"{held.entry.model} ({episode.target_model}), {episode.simulation_mode.value} mode"
     yield "Simulated user", episode.simulator_model
-    yield "Ended", episode.termination_reason.value
+    yield "Ended", ended_label(episode.termination_reason)
     if episode.error:
         yield "What broke", episode.error
     yield "Shards cleared", f"{episode.shards_cleared} of {episode.shards_total}"
@@ -183,7 +185,7 @@ def _judge_saw(episode: Episode, metric: Metric, scenario: Scenario, texts: Text
     view = judge_view(scenario, episode, metric)
     shown = {name: value for name, value in view.fields.items() if name != "conversation"}
     return {
-        "metric": metric.value,
+        "metric": metric_label(metric),
         "conversation": "conversation" in view.fields,
         "fields": list(_fields(shown, texts)),
     }
@@ -238,10 +240,10 @@ def _planned(shard: Shard) -> dict[str, Any]:
 def _judged(judgement: Judgement, texts: Texts) -> dict[str, Any]:
     failure = judgement.failure
     return {
-        "metric": judgement.metric.value,
+        "metric": metric_label(judgement.metric),
         "judge": texts.number(judgement.judge),
         "score": judgement.score,
-        "failure": texts.number(f"{failure.kind.value}: {failure.detail}") if failure else None,
+        "failure": texts.number(f"{failure.kind.value.replace('_', ' ')}: {failure.detail}") if failure else None,
         "reasoning": texts.number(judgement.reasoning),
         "tripwires": texts.numbers(judgement.tripwires_triggered),
         "taboos": texts.numbers(judgement.taboos_violated),

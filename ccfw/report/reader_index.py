@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccfw.judging.score_table import COLUMNS
-from ccfw.records import LanguageMode, Region, Tier
+from ccfw.records import LanguageMode, Metric, Region, TerminationReason, Tier
 
 SCORES = COLUMNS[:-1]
 """What conversations can be filtered and sorted by: all columns but ``clean``, which is a filter of its own."""
+SCORE_TITLES: Mapping[str, str] = {name: name.upper() if name in {"3h", "tdq"} else name for name in SCORES}
+"""What scores are called where people read them."""
 FACETS = ("model", "region", "identity", "tier", "language", "ended")
 """What a conversation has one value of, and can be chosen by."""
 UNSCORED = "judge: no score"
@@ -67,6 +69,16 @@ def tier_label(tier: Tier) -> str:
 def language_label(mode: LanguageMode, native: str) -> str:
     """Return in which language a conversation was held."""
     return f"native: {native}" if mode is LanguageMode.NATIVE else "English"
+
+
+def ended_label(reason: TerminationReason) -> str:
+    """Return why a conversation ended, as people read it."""
+    return reason.value.replace("_", " ").lower()
+
+
+def metric_label(metric: Metric) -> str:
+    """Return what a metric is called where people read it: as the scores of a list are."""
+    return metric.value.rpartition("_")[2]
 
 
 def faults_of(checks: Iterable[str], scores: Sequence[float], *, broken: bool) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ Every cell is plain text that nobody vouches for: whoever writes it escapes it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ccfw.report.latex import tabular
@@ -31,6 +32,8 @@ class TableView(NamedTuple):
     data_head: tuple[str, ...] = ()
     data: tuple[tuple[object, ...], ...] = ()
     """The same as numbers, shares between 0 and 1, for CSV; empty: the cells as they are shown."""
+    keys: tuple[tuple[object, ...], ...] = ()
+    """Of every row, what its cells after the names are sorted by; ``None``: by nothing. Empty: by what they show."""
 
     def csv(self) -> str:
         """Return the table as CSV."""
@@ -48,12 +51,21 @@ class TableView(NamedTuple):
         return tabular(
             self.head,
             self.rows,
-            caption=f"{self.title}. {self.note}",
+            caption=self.title,
+            note=self.note,
             label=f"tab:{self.name}",
             texts=self.texts,
             breaks=self.breaks,
             grey=self.grey,
         )
+
+
+def keys_of(
+    head: Sequence[str], data: Sequence[Sequence[object]], columns: Sequence[str]
+) -> tuple[tuple[object, ...], ...]:
+    """Return what the rows of a table are sorted by: some columns of its data, which has a row for each of them."""
+    places = [head.index(column) for column in columns]
+    return tuple(tuple(row[place] for place in places) for row in data)
 
 
 class FigureView(NamedTuple):
@@ -68,6 +80,20 @@ class FigureView(NamedTuple):
     """A whole SVG document of our own making, in which every text is escaped."""
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    bare: str = ""
+    """The same document without its title, for a page that sets the title itself; empty: there is none."""
+
+
+class Chapter(NamedTuple):
+    """Tables and figures that belong together, apart from those of the dialogues."""
+
+    name: str
+    """Of its place in a page."""
+    title: str
+    summary: str
+    """Paragraphs are parted by blank lines."""
+    tables: tuple[TableView, ...]
+    figures: tuple[FigureView, ...]
 
 
 class Report(NamedTuple):
@@ -80,3 +106,4 @@ class Report(NamedTuple):
     """A few sentences that say what came out; paragraphs are parted by blank lines."""
     tables: tuple[TableView, ...]
     figures: tuple[FigureView, ...]
+    chapters: tuple[Chapter, ...] = ()

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import logging
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, Protocol
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import orjson
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from ccfw.errors import CcfwError
@@ -18,11 +22,15 @@ from ccfw.report.page import printables
 from ccfw.report.reader_index import SCORES, Filter, Index, Ints
 from ccfw.terminal import printable
 
+log = logging.getLogger(__name__)
 HOST = "127.0.0.1"
+_HTTP = 80
 _MOST = 200
 """Rows of one answer."""
 _LOOK_S = 8.0
-"""How long a text is looked for before what was found is shown."""
+"""How long a text is looked for before what was found is shown; what others are answered in between does not count."""
+_MOMENT_S = 0.05
+"""How long a text is looked for without a break."""
 _KEPT = 16
 """Filters whose finds are kept, so that turning a page does not look for a text again."""
 _HEADERS = {
@@ -80,11 +88,13 @@ class _Query(BaseModel):
     order: Literal["listed", "lowest", "highest"] = "listed"
     text: Annotated[str, Field(max_length=1000)] = ""
     start: Annotated[int, Field(ge=0, alias="from")] = 0
+    at: Annotated[int | None, Field(ge=0)] = None
+    """A dialogue whose place among those that are found is asked for."""
     count: Annotated[int, Field(ge=1, le=_MOST)] = 40
 
     @property
     def filter(self) -> Filter:
-        return Filter(**self.model_dump(exclude={"start", "count"}))
+        return Filter(**self.model_dump(exclude={"start", "count", "at"}))
 
 
 class _Finds(NamedTuple):
@@ -93,12 +103,91 @@ class _Finds(NamedTuple):
     """What to say of a search that was cut short."""
 
 
+class _Look(NamedTuple):
+    """What came of looking for a moment."""
+
+    looked: int
+    places: list[int]
+    seconds: float
+
+
+T = TypeVar("T")
+
+
+class _Turns:
+    """One thread for all who ask: the latest has it whenever no work is under way in it."""
+
+    def __init__(self) -> None:
+        self._asked = itertools.count()
+        self._holder: _Turn | None = None
+        self._waiting: dict[_Turn, asyncio.Future[None]] = {}
+
+    @contextmanager
+    def turn(self) -> Iterator[_Turn]:
+        """Stand in line; who hangs up leaves it."""
+        turn = _Turn(self, next(self._asked))
+        try:
+            yield turn
+        finally:
+            self._leave(turn)
+
+    async def take(self, turn: _Turn) -> None:
+        """Wait until the thread is this one's, which may have to hand it to one that asked later."""
+        if self._holder is turn and all(other.number < turn.number for other in self._waiting):
+            return
+        if self._holder is None:
+            self._holder = turn
+            return
+        mine = self._waiting[turn] = asyncio.get_running_loop().create_future()
+        if self._holder is turn:
+            self._pass_on()
+        try:
+            await mine
+        finally:
+            self._waiting.pop(turn, None)
+
+    def _leave(self, turn: _Turn) -> None:
+        if self._holder is not turn:
+            return
+        if turn.job is None or turn.job.done():
+            self._pass_on()
+        else:  # whoever asked has hung up, and a thread cannot be stopped
+            turn.job.add_done_callback(self._over)
+
+    def _over(self, job: asyncio.Future[Any]) -> None:
+        if not job.cancelled():
+            job.exception()  # nobody else reads it
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        there = [turn for turn, given in self._waiting.items() if not given.done()]
+        self._holder = max(there, key=lambda turn: turn.number, default=None)
+        if self._holder is not None:
+            self._waiting.pop(self._holder).set_result(None)
+
+
+class _Turn:
+    """One who asks, and the work that is being done for it."""
+
+    def __init__(self, line: _Turns, number: int) -> None:
+        self.number = number
+        self.job: asyncio.Future[Any] | None = None
+        self._line = line
+
+    async def run(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Return what the work returns, once it is this one's turn."""
+        await self._line.take(self)
+        job = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
+        self.job = job
+        return await asyncio.shield(job)
+
+
 class Desk:
-    """Answers the page's questions, one at a time."""
+    """Answers the page's questions, the latest first; a text is looked for a moment at a time in between."""
 
     def __init__(self, library: Library, page: str, look_s: float = _LOOK_S) -> None:
         self._library, self._page, self._look_s = library, page, look_s
-        self._one = asyncio.Lock()
+        self._turns = _Turns()
         self._kept: OrderedDict[Filter, _Finds] = OrderedDict()
 
     def application(self, port: Callable[[], int]) -> web.Application:
@@ -107,6 +196,7 @@ class Desk:
         application.router.add_get("/", self._front)
         application.router.add_get("/episodes", self._find)
         application.router.add_get(r"/episodes/{n:\d{1,9}}", self._open)
+        application.router.add_get("/{elsewhere:.*}", self._nothing)
         return application
 
     async def _front(self, _: web.Request) -> web.Response:
@@ -119,41 +209,58 @@ class Desk:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
             return web.Response(status=400, text=f"{where}: {first['msg']}")
-        finds = await self._alone(self._finds, query.filter)
+        finds = await self._finds(query.filter)
         some = finds.places[query.start : query.start + query.count].tolist()
         rows = [self._library.index.row(place) for place in some]
-        return _json(orjson.dumps(printables({"total": len(finds.places), "rows": rows, "searched": finds.searched})))
+        at = np.flatnonzero(finds.places == query.at).tolist() if query.at is not None else []
+        found = {"total": len(finds.places), "rows": rows, "searched": finds.searched, "at": at[0] if at else None}
+        return _json(orjson.dumps(printables(found)))
 
     async def _open(self, request: web.Request) -> web.Response:
         place = int(request.match_info["n"])
         if place >= len(self._library.index):
-            return web.Response(status=404, text=f"there is no conversation {place}")
-        return _json(await self._alone(self._library.chunk, [place]))
+            count = len(self._library.index)
+            return web.Response(
+                status=404, text=f"there is no dialogue {place}; they are numbered from 0 to {count - 1}"
+            )
+        with self._turns.turn() as turn:
+            return _json(await turn.run(self._library.chunk, [place]))
 
-    async def _alone(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        async with self._one:
-            return await asyncio.to_thread(work, *arguments)
+    async def _nothing(self, _: web.Request) -> web.Response:
+        return web.Response(status=404, text="there is nothing at this address; the dialogues are at /")
 
-    def _finds(self, wanted: Filter) -> _Finds:
+    async def _finds(self, wanted: Filter) -> _Finds:
         if wanted not in self._kept:
-            self._kept[wanted] = self._searched(wanted)
+            with self._turns.turn() as turn:
+                self._kept[wanted] = await self._searched(wanted, turn)
             if len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
         return self._kept[wanted]
 
-    def _searched(self, wanted: Filter) -> _Finds:
-        places = self._library.meeting(wanted)
+    async def _searched(self, wanted: Filter, turn: _Turn) -> _Finds:
+        places = await turn.run(self._library.meeting, wanted)
         if not wanted.text:
             return _Finds(places, None)
-        needle, until = wanted.text.lower(), time.monotonic() + self._look_s
+        needle, listed, done, looked_s = wanted.text.lower(), places.tolist(), 0, 0.0
         found: list[int] = []
-        for done, place in enumerate(places.tolist()):
-            if time.monotonic() > until:
-                cut = f"the text was looked for in the first {done:,} of {len(places):,}; choose fewer to search all"
+        while done < len(listed):
+            if looked_s > self._look_s:
+                cut = f"the text was looked for in the first {done:,} of {len(listed):,}; choose fewer to search all"
                 return _Finds(np.array(found, dtype=np.int64), cut)
+            some = await turn.run(self._look, listed, done, needle)
+            done, looked_s = done + some.looked, looked_s + some.seconds
+            found += some.places
+        return _Finds(np.array(found, dtype=np.int64), None)
+
+    def _look(self, places: Sequence[int], start: int, needle: str) -> _Look:
+        """Look for a text from one place on, for a moment: whoever asks something else meanwhile does not wait."""
+        began, found, looked = time.monotonic(), [], 0
+        while start + looked < len(places) and (not looked or time.monotonic() - began < _MOMENT_S):
+            place = places[start + looked]
             if self._library.says(place, needle):
                 found.append(place)
-        return _Finds(np.array(found, dtype=np.int64), None)
+            looked += 1
+        return _Look(looked, found, time.monotonic() - began)
 
 
 def _json(content: bytes) -> web.Response:
@@ -168,7 +275,7 @@ def _guard(port: Callable[[], int]) -> Any:
 
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.headers.get("Host") not in {f"{HOST}:{port()}", f"localhost:{port()}"}:
+        if request.headers.get("Host") not in names_of(port()):
             response: web.StreamResponse = web.Response(status=403, text="this server answers to its own address only")
         else:
             try:
@@ -183,10 +290,27 @@ def _guard(port: Callable[[], int]) -> Any:
     return guard
 
 
+def names_of(port: int) -> set[str]:
+    """Return what browsers call this server; they leave out the port that HTTP has by default."""
+    return {f"{name}{end}" for name in (HOST, "localhost") for end in (f":{port}", *([""] if port == _HTTP else []))}
+
+
+class _NoGarbage(logging.Filter):
+    """Drops complaints over what is no HTTP: whoever sent it is answered, and nobody here can do anything about it."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Say whether a complaint is about anything else."""
+        return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
+log.addFilter(_NoGarbage())
+
+
 async def serve(desk: Desk, port: int, ready: Callable[[str], None], until: Callable[[], Awaitable[object]]) -> None:
     """Serve until ``until()`` is over; ``ready`` is told the address. Raises ``OSError`` for a port that is taken."""
     bound = port
-    runner = web.AppRunner(desk.application(lambda: bound), access_log=None, shutdown_timeout=1.0)
+    application = desk.application(lambda: bound)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0, handler_cancellation=True, logger=log)
     await runner.setup()
     try:
         site = web.TCPSite(runner, HOST, port)

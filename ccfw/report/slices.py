@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ from ccfw.stats.resampling import Array, Ints, Resampled, Slices, distinct_colum
 MEASURES = (H3, TDQ, CLEAN)
 NOBODY = "none judged"
 _EFFECT = ("standard", "trap")
+_THIN = 0.9
+"""Share of the largest number of dialogues below which a mean says over how many it is."""
 
 
 class Sliced(NamedTuple):
@@ -29,11 +32,11 @@ class Sliced(NamedTuple):
     starts: tuple[int, ...]
     """The first slice of each axis; slice 0 is everything."""
     bounds: tuple[Bounds, ...]
-    """By measure: slices × assistants."""
+    """By measure: slices × assistants; without an interval where there are fewer than ten seeds."""
     counts: Ints
     """Dialogues with a 3H (slices × assistants)."""
-    seeds: Ints
-    """Seeds with one."""
+    seeds: tuple[Ints, ...]
+    """By measure: seeds with a score."""
     draws: Array
     """Of 3H: resamples × slices × assistants."""
     effect: int
@@ -61,6 +64,7 @@ def sliced(board: Board, terms: Terms) -> Sliced:
     features = np.concatenate([np.nan_to_num(values), distinct], axis=1)
     mean = ratios(values.shape[1], places, scale)
     found = resampled(features, mean, terms.rng(), resamples=terms.resamples, slices=slices, clusters=board.units)
+    seeds = np.split(seeds_of(slices, distinct, board.units)[:, places], len(MEASURES), axis=1)
     own = there[:, : len(board.labels)]
     starts = np.cumsum([1, *slices.sizes])
     each = np.split(np.arange(values.shape[1]), len(MEASURES))
@@ -68,26 +72,34 @@ def sliced(board: Board, terms: Terms) -> Sliced:
         axes=tuple(axes),
         starts=tuple(starts[: len(axes)].tolist()),
         bounds=tuple(
-            percentile(Resampled(found.point[:, part], found.draws[:, :, part], None), terms.level) for part in each
+            supported(
+                percentile(Resampled(found.point[:, part], found.draws[:, :, part], None), terms.level), count >= FEW
+            )
+            for part, count in zip(each, seeds, strict=True)
         ),
         counts=slices.sums(own.astype(np.int64)),
-        seeds=_seeds(slices, own, board),
+        seeds=tuple(seeds),
         draws=found.draws[:, :, : len(board.labels)].copy(),
         effect=int(starts[len(axes)]),
     )
 
 
-def _seeds(slices: Slices, own: NDArray[np.bool_], board: Board) -> Ints:
-    """Return of how many seeds each slice has a dialogue (slices × assistants)."""
+def seeds_of(slices: Slices, there: NDArray[np.bool_], units: Ints) -> Ints:
+    """Return of how many units each slice has an item (slices × columns); ``there`` is items × columns."""
     parts = []
-    for codes, groups in slices.partitions(len(own)):
-        keys, places = np.unique(codes * len(board.seeds) + board.units, return_inverse=True)
-        met = np.zeros((len(keys), own.shape[1]), dtype=np.bool_)
-        for start in range(0, len(own), len(board.seeds)):  # a language at a time, so that no place comes twice
-            part = slice(start, start + len(board.seeds))
-            met[places[part]] |= own[part]
-        parts.append(Slices((), (keys // len(board.seeds),), (groups,)).sums(met.astype(np.int64))[1:])
+    for codes, groups in slices.partitions(len(there)):
+        size = int(units.max(initial=-1)) + 1
+        keys, places = np.unique(codes * size + units, return_inverse=True)
+        order = np.argsort(places, kind="stable")
+        starts = np.searchsorted(places[order], np.arange(len(keys)))
+        met = np.logical_or.reduceat(there[order], starts, axis=0) if len(keys) else there
+        parts.append(Slices((), (keys // max(size, 1),), (groups,)).sums(met.astype(np.int64))[1:])
     return np.concatenate(parts)
+
+
+def supported(bounds: Bounds, enough: NDArray[np.bool_]) -> Bounds:
+    """Return bounds (slices × figures) without an interval where ``enough`` is not set."""
+    return bounds._replace(low=np.where(enough, bounds.low, np.nan), high=np.where(enough, bounds.high, np.nan))
 
 
 def _effect(axes: list[Axis]) -> Axis:
@@ -98,42 +110,42 @@ def _effect(axes: list[Axis]) -> Axis:
     return Axis("effect", "Effect", _EFFECT, trapped)
 
 
-def slice_table(board: Board, found: Sliced, place: int, terms: Terms) -> TableView:
+def slice_table(board: Board, found: Sliced, place: int, order: Sequence[int], terms: Terms) -> TableView:
     """Return the table of one axis: a row a group, each assistant's 3H in a column, and all three measures as data."""
     axis, start = found.axes[place], found.starts[place]
-    rows, data = [], []
+    rows, data, keys = [], [], []
     for group, name in enumerate(axis.groups):
         at = start + group
         most = int(found.counts[at].max(initial=0))
-        rows.append(
-            (name, f"{most:,}" if most else NOBODY, *(_cell(found, at, model) for model in range(len(board.labels))))
-        )
-        data += [_numbers(axis, name, label, found, at, model) for model, label in enumerate(board.labels)]
+        rows.append((name, f"{most:,}" if most else NOBODY, *(_cell(found, at, model, most) for model in order)))
+        data += [_numbers(axis, name, board.labels[model], found, at, model) for model in order]
+        keys.append((most, *(number(float(found.bounds[0].point[at, model])) for model in order)))
     return TableView(
         name=f"slices_{axis.name}",
         title=f"3H by {axis.title.lower()}",
         note=f"Means with {terms.level:.0%} percentile bootstrap intervals, whole seeds drawn; over fewer than {FEW} "
-        "dialogues the mean stands alone with their number. Dialogues: of the assistant that has most. The file "
-        f"slices_{axis.name}.csv has TDQ and clean as well. A difference between two groups here may be chance: see "
-        "the disparities.",
-        head=(axis.title, "Dialogues", *board.labels),
+        "seeds the mean stands alone. Dialogues: of the assistant that has most; (n=…) where another has less than "
+        f"{_THIN:.0%} of them, or too few for an interval. The file slices_{axis.name}.csv has TDQ and clean as well. "
+        "A difference between two groups here may be chance: see the disparities.",
+        head=(axis.title, "Dialogues", *(board.titles[model] for model in order)),
         rows=tuple(rows),
-        data_head=("axis", "group", "assistant", "dialogues", *_heads("3h"), *_heads("tdq"), *_heads("clean")),
+        data_head=("axis", "group", "assistant", "dialogues", "seeds", *_heads("3h"), *_heads("tdq"), *_heads("clean")),
         data=tuple(data),
+        keys=tuple(keys),
     )
 
 
-def _cell(found: Sliced, at: int, model: int) -> str:
-    point, low, high = (float(each[at, model]) for each in found.bounds[0])
+def _cell(found: Sliced, at: int, model: int, most: int) -> str:
+    """Write a mean, and over how many dialogues where they are few, or clearly fewer than another assistant's."""
+    figures = [float(each[at, model]) for each in found.bounds[0]]
     count = int(found.counts[at, model])
-    if 0 < count < FEW:
-        return f"{point:.2f} (n={count})"
-    return interval(point, low, high)
+    alone = int(found.seeds[0][at, model]) < FEW or count < _THIN * most
+    return f"{interval(*figures)} (n={count:,})" if count and alone else interval(*figures)
 
 
 def _numbers(axis: Axis, group: str, label: str, found: Sliced, at: int, model: int) -> tuple[object, ...]:
     numbers = [number(float(each[at, model])) for bounds in found.bounds for each in bounds]
-    return (axis.name, group, label, int(found.counts[at, model]), *numbers)
+    return (axis.name, group, label, int(found.counts[at, model]), int(found.seeds[0][at, model]), *numbers)
 
 
 def _heads(name: str) -> tuple[str, str, str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +11,9 @@ from numpy.typing import NDArray
 
 from ccfw.llm.types import ChatReply
 from ccfw.records import Metric
-from ccfw.report.tables import FEW, FEW_CAUTION
+from ccfw.report import writing
+from ccfw.report.board import words
+from ccfw.report.tables import FEW, FEW_CAUTION, supported
 from ccfw.stats.bootstrap import Interval, bootstrap_means
 
 ALL = "all"
@@ -97,10 +97,19 @@ def agreements(wordings: Sequence[Wording], *, seed: int, resamples: int, level:
         if first.judge != second.judge or not keys:
             continue
         differences = _differences(first, second, keys)
-        intervals = bootstrap_means(differences, np.random.default_rng(seed), resamples=resamples, level=level)
+        drawn = bootstrap_means(differences, np.random.default_rng(seed), resamples=resamples, level=level)
+        intervals = map(supported, drawn, _scenarios(keys, differences))
         for name, interval in zip(_NAMES, intervals, strict=True):
             found.append(_agreement(first, second, name, [key for key in keys if name in (ALL, key[1])], interval))
     return found
+
+
+def _scenarios(keys: Sequence[Key], differences: NDArray[np.float64]) -> list[int]:
+    """Return from how many scenarios the episodes are that each column has a difference of."""
+    scenarios = np.array(
+        [episode.rpartition("__")[0] or episode for episode in dict.fromkeys(episode for episode, _ in keys)]
+    )
+    return [len(np.unique(scenarios[~np.isnan(column)])) for column in differences.T]
 
 
 def _agreement(first: Wording, second: Wording, name: str, keys: Sequence[Key], interval: Interval) -> Agreement:
@@ -163,16 +172,19 @@ def markdown(wordings: Sequence[Wording], found: Sequence[Agreement], level: flo
 
 def _table(head: Sequence[str], texts: int, rows: Iterable[Sequence[str]]) -> list[str]:
     marks = ["---"] * texts + ["---:"] * (len(head) - texts)
-    return [f"| {' | '.join(cells)} |" for cells in (head, marks, *rows)]
+    lines = [head, marks, *([writing.as_markdown(cell) for cell in row] for row in rows)]
+    return [f"| {' | '.join(cells)} |" for cells in lines]
 
 
 def _cells(row: Agreement) -> list[str]:
     interval = row.difference
     shown = "–"
-    if interval.mean is not None and interval.low is not None and interval.high is not None:
-        shown = f"{interval.mean:+.2f} [{interval.low:+.2f}, {interval.high:+.2f}]"
+    if interval.mean is not None:
+        shown = f"{interval.mean:+.2f}"
+    if interval.low is not None and interval.high is not None:
+        shown += f" [{interval.low:+.2f}, {interval.high:+.2f}]"
     return [
-        *(row.judge, row.first, row.second, row.metric, str(row.both)),
+        *(row.judge, row.first, row.second, words(row.metric), str(row.both)),
         *(_shown(_share(count, row.both), 100, 0) for count in (row.exact, row.within_one)),
         *(_shown(_share(row.distance, row.both), 1, 2), shown),
         *(_shown(_share(count, row.judged), 100, 0) for count in row.unread),
@@ -202,9 +214,9 @@ def agreements_csv(found: Sequence[Agreement]) -> str:
         *("judge", "first", "second", "metric", "judged", "both_scored", "equal", "within_1", "mean_distance"),
         *("difference", "difference_lo", "difference_hi", "no_score_first", "no_score_second"),
     )
-    return _comma_separated(
+    return writing.comma_separated(
         head,
-        (
+        [
             [
                 *(row.judge, row.first, row.second, row.metric, row.judged, row.both),
                 *(_number(_share(count, row.both)) for count in (row.exact, row.within_one, row.distance)),
@@ -212,23 +224,23 @@ def agreements_csv(found: Sequence[Agreement]) -> str:
                 *(_number(_share(count, row.judged)) for count in row.unread),
             ]
             for row in found
-        ),
+        ],
     )
 
 
 def costs_csv(wordings: Sequence[Wording]) -> str:
     """Write the costs as CSV: totals, and dollars an episode; an empty cell is unknown."""
     head = ("judge", "prompts", "episodes", "calls", "prompt_tokens", "cached_tokens", "reply_tokens", "usd")
-    return _comma_separated(
+    return writing.comma_separated(
         (*head, "usd_per_episode"),
-        (
+        [
             [
                 *(each.judge, each.style, each.cost.episodes),
                 *("" if count is None else f"{count:.0f}" for count in _counts(each.cost)),
                 *(_number(usd, 8) for usd in (each.cost.usd, _share(each.cost.usd, each.cost.episodes))),
             ]
             for each in wordings
-        ),
+        ],
     )
 
 
@@ -238,10 +250,3 @@ def _counts(spent: Cost) -> tuple[float | None, ...]:
 
 def _number(value: float | None, digits: int = 6) -> str:
     return "" if value is None else f"{value:.{digits}f}"
-
-
-def _comma_separated(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([head, *rows])
-    return text.getvalue()

@@ -73,6 +73,7 @@ class Settings(Node):
     crisp: CrispConfig
     reward: RewardConfig
     policy: PolicyConfig
+    supervisor: RewardConfig
     grpo: GrpoConfig
     rewards: ScorersConfig
     best_of_n: BestOfNConfig
@@ -131,6 +132,11 @@ class Settings(Node):
     def policies(self) -> dict[str, ModelConfig]:
         """The models whose answers stage *responses* collects, by name."""
         return self.crisp.responses.policies or {self.model.name: self.model}
+
+    @property
+    def rewarding(self) -> JudgeConfig:
+        """The judge whose scores are rewards: that of ``rewards.judge``, or the job's own."""
+        return self.rewards.judge or self.judge
 
     def prompt_style(self, model: ModelConfig) -> str:
         """Return the folder of prompts that a model gets: ``<version>/<style>``."""

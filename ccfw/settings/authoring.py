@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, PositiveInt
 
-from ccfw.settings.node import Node
+from ccfw.settings.node import Node, Temperature
 
 
 class CrossCultural(Node):
@@ -31,7 +31,7 @@ class TemplatesConfig(Node):
     count: Annotated[int, Field(ge=1, le=20)]
     """Of a subdomain, in one call."""
     tries: PositiveInt
-    temperature: float | None
+    temperature: Temperature
 
 
 class BlueprintsConfig(Node):
@@ -42,9 +42,9 @@ class BlueprintsConfig(Node):
     review_tries: PositiveInt
     """Verdicts, and translations back into English, that cannot be read."""
     translations: PositiveInt
-    temperature: float | None
-    audit_temperature: float | None
-    translation_temperature: float | None
+    temperature: Temperature
+    audit_temperature: Temperature
+    translation_temperature: Temperature
 
 
 class ShardsConfig(Node):
@@ -54,5 +54,5 @@ class ShardsConfig(Node):
     """Shards of one blueprint, each asked for with all that was wrong with those before."""
     review_tries: PositiveInt
     """Verdicts that cannot be read."""
-    temperature: float | None
-    audit_temperature: float | None
+    temperature: Temperature
+    audit_temperature: Temperature

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, PositiveFloat, PositiveInt
+from pydantic import BeforeValidator, Field, PositiveInt, model_validator
 
 from ccfw.settings.models import ModelConfig
-from ccfw.settings.node import Name, Node, Place, Values
+from ccfw.settings.node import Name, Node, Place, Temperature, Values
 
 
 class CrispNormsConfig(Node):
@@ -20,7 +20,7 @@ class CrispNormsConfig(Node):
     alike: Annotated[float, Field(gt=0, le=1)]
     """Share of content words in common (Jaccard) from which two norms of a culture are one."""
     tries: PositiveInt
-    temperature: float | None
+    temperature: Temperature
 
 
 class CrispScenariosConfig(Node):
@@ -29,7 +29,7 @@ class CrispScenariosConfig(Node):
     per_norm: PositiveInt
     tries: PositiveInt
     """Of a chronotope, and of a scenario, each with all that was wrong with those before."""
-    temperature: float | None
+    temperature: Temperature
     likeness: Annotated[float, Field(gt=0, le=1)] | None
     """Cosine from which two chronotopes are one, by the retriever's embedder; ``None``: vectors are not compared."""
 
@@ -43,9 +43,9 @@ class CrispRefineConfig(Node):
     """Of the answer to one version of the question."""
     tries: PositiveInt
     """Replies of any role that cannot be read."""
-    reasoner_temperature: float | None
-    verifier_temperature: float | None
-    temperature: float | None
+    reasoner_temperature: Temperature
+    verifier_temperature: Temperature
+    temperature: Temperature
     """Of planner, reviser and advisor."""
 
 
@@ -58,14 +58,14 @@ class CrispResponsesConfig(Node):
     """Answers of each policy to each question."""
     tries: PositiveInt
     """Replies that cannot be read; above 1, the share of valid replies is no longer the policy's own."""
-    temperature: float | None
+    temperature: Temperature
 
 
 class CrispPreferencesConfig(Node):
     """What pairs are made of (stage *preferences*)."""
 
-    min_gap: PositiveFloat
-    """Points of the outcome score between two answers that make a pair."""
+    min_gap: Annotated[float, Field(gt=0, le=4)]
+    """Points of the outcome score, 1 to 5, between two answers that make a pair."""
     most: PositiveInt
     """Such pairs of one situation."""
     triplets: Literal["auto", "full", "rewrite", "none"]
@@ -73,7 +73,22 @@ class CrispPreferencesConfig(Node):
     rewrite_from: Annotated[float, Field(ge=1, le=5)]
     """Least outcome score of an answer that is rewritten."""
     tries: PositiveInt
-    temperature: float | None
+    temperature: Temperature
+
+
+class CrispRatingConfig(Node):
+    """What people are given to rate (stage *responses*)."""
+
+    raters: Annotated[tuple[Name, ...], BeforeValidator(lambda value: value or ())]
+    """A sheet each, in an order of its own; none: no sheets."""
+    items: PositiveInt | None
+    """At most so many answers in each sheet, the same in all; ``None``: every answer that could be read."""
+
+    @model_validator(mode="after")
+    def _each_once(self) -> CrispRatingConfig:
+        if len({each.casefold() for each in self.raters}) < len(self.raters):
+            raise ValueError("raters: each is named once, in whatever case; their sheets are files of these names")
+        return self
 
 
 class CrispConfig(Node):
@@ -85,4 +100,5 @@ class CrispConfig(Node):
     scenarios: CrispScenariosConfig
     refine: CrispRefineConfig
     responses: CrispResponsesConfig
+    rating: CrispRatingConfig
     preferences: CrispPreferencesConfig

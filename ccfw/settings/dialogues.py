@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from ccfw.records import LanguageMode, Metric, SimulationMode, Tier
-from ccfw.settings.node import Name, Node, Place
+from ccfw.settings.node import Name, Node, Place, Temperature
 
 
 class LanguageConfig(Node):
@@ -65,8 +65,8 @@ class SimulationConfig(Node):
     """Of one dialogue: after it no further call is begun, and the next run goes on from what is paid for."""
     send_back: bool
     """Whether a message out of role or language is asked for again; its faults are recorded either way."""
-    assistant_temperature: float | None
-    simulator_temperature: float | None
+    assistant_temperature: Temperature
+    simulator_temperature: Temperature
 
 
 class JudgingConfig(Node):
@@ -76,7 +76,7 @@ class JudgingConfig(Node):
     """Episodes between two looks at the intervals, when ``precision`` is set."""
 
     tries: PositiveInt
-    temperature: float | None
+    temperature: Temperature
 
 
 class BatchConfig(Node):

@@ -58,6 +58,10 @@ def _listed(value: Any) -> Any:
     return (value,) if isinstance(value, str | int) else value
 
 
+Temperature = Annotated[float, Field(ge=0, le=2)] | None
+"""Between 0 and 2, as providers take it; ``None``: the provider's own."""
+
+
 Values = Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...], BeforeValidator(_listed)]
 """Several values; empty: none."""
 
@@ -97,6 +101,7 @@ StageName = Literal[
     "responses",
     "preferences",
     "reward",
+    "supervisor",
     "grpo",
     "triplets",
     "best_of_n",

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import BeforeValidator, Field, JsonValue, PositiveFloat, PositiveInt, model_validator
 
+from ccfw.settings.models import JudgeConfig
 from ccfw.settings.node import Name, Node, Place, Values, _listed
+
+JUDGED = {"judge_outcome": "outcome", "judge_norm_match": "norm_match"}
+"""What stands for a judge among the scorers, and the scale that it scores on."""
 
 
 class WeightsConfig(Node):
@@ -26,7 +30,9 @@ class WeightsConfig(Node):
     """Millions of parameters, for the plan alone."""
     layers: PositiveInt
     hidden: PositiveInt
-    """Width of the hidden states; it, the layers and the vocabulary are for the plan alone."""
+    """Width of the hidden states; it, layers, keys and vocabulary are for the plan alone."""
+    key_width: PositiveInt
+    """Width of a layer's keys, all their heads together."""
     vocabulary: PositiveInt
 
     @model_validator(mode="after")
@@ -62,7 +68,10 @@ class TopTerms(Node):
 
 
 class RewardConfig(Node):
-    """How a Bradley–Terry reward model is trained (stage *reward*; paper 2, Table 21)."""
+    """How a Bradley–Terry reward model is trained (stage *reward*; paper 2, Table 21).
+
+    A norm-grounding supervisor (stage *supervisor*) is trained by the same terms, those of pairs aside.
+    """
 
     name: Name
     weights: WeightsConfig
@@ -82,18 +91,19 @@ class RewardConfig(Node):
     """Share of the steps."""
     weight_decay: Annotated[float, Field(ge=0)]
     centre: PositiveFloat | None
-    """Weight of ``(r⁺ + r⁻)²`` in the loss, which keeps rewards around 0."""
+    """Weight of ``(r⁺ + r⁻)²`` in the loss, which keeps rewards around 0; of pairs alone."""
     gradient_checkpointing: bool
     autocast: Literal["none", "bfloat16"]
     """What products are computed in on a GPU; weights and their updates stay in the weights' own numbers."""
     save_every: PositiveInt
     """Steps between checkpoints that the same line goes on from."""
     pairs: Place | None
-    """A file of pairs as *preferences* writes; ``None``: those that it stored under the same settings."""
+    """A file of pairs as *preferences* writes, or of graded reasonings; ``None``: those stored under the same settings.
+    """
     kinds: Values
     """Kinds of pairs that are trained on; none: all. Held-out pairs of every kind are scored."""
     held_out: Annotated[float, Field(gt=0, lt=1)] | None
-    """Share of the norms held out, drawn by the seed within each culture; ``None``: the pairs' own split."""
+    """Share of the norms held out, drawn by the seed within each culture; ``None``: the split of the situations."""
 
     @model_validator(mode="after")
     def _one_method(self) -> RewardConfig:
@@ -109,6 +119,8 @@ class PolicyConfig(Node):
 
     name: Name
     weights: WeightsConfig
+    template: dict[str, JsonValue]
+    """What the chat template is given besides the chat."""
     lora: LoraTerms | None
     """``None``: every parameter is trained."""
     autocast: Literal["none", "bfloat16"]
@@ -130,6 +142,8 @@ class MonitorConfig(Node):
     zero_variance: PositiveFloat | None
     repetition: PositiveFloat | None
     length_correlation: PositiveFloat | None
+    unscored: PositiveFloat | None
+    """Share of the judgements asked for that gave no score."""
 
 
 class GrpoConfig(Node):
@@ -143,10 +157,13 @@ class GrpoConfig(Node):
     """A reward model's folder or name, or ``trained``: that of stage *reward* under the same settings."""
     lam: Annotated[float, Field(ge=0)]
     """Weight of norm-grounding supervision; at 0 nobody is asked for it."""
+    supervisor: Place
+    """Who gives it: ``judge``, that of ``rewards.judge`` through the door; or a classifier: its folder, or ``trained``,
+    that of stage *supervisor* under the same settings."""
     format_weight: Annotated[float, Field(ge=0)]
     """Weight of an answer's being in the form asked for."""
     gold: Literal["judge", "none"]
-    """Who the monitor's gold score is by: the outcome judge, through the door."""
+    """Who the monitor's gold score is by: ``judge=`` as outcome judge, through the door."""
     held_out: Annotated[float, Field(gt=0, lt=1)] | None
     """Share of the norms held out, as of stage *reward*; ``None``: the situations' own split."""
     steps: PositiveInt
@@ -183,7 +200,10 @@ class ScorersConfig(Node):
     """Whose rewards are compared (stages *triplets* and *best_of_n*; docs/training.md)."""
 
     scorers: dict[Name, Place]
-    """By name: a file of rewards, the folder of a reward model, or its name on the Hub."""
+    """By name: a file of rewards, the folder of a reward model or its name on the Hub, ``trained`` (by stage *reward*
+    under the same settings), or ``judge_outcome`` and ``judge_norm_match``: that scale of ``judge``."""
+    judge: JudgeConfig | None
+    """Whose scores are rewards, here and in GRPO; ``None``: the judge of ``judge=``."""
     batch: PositiveInt
     """Texts that a model reads at a time; the rewards do not depend on it."""
     max_tokens: PositiveInt
@@ -209,9 +229,36 @@ class NormMatchConfig(Node):
 
 
 class ExternalConfig(Node):
-    """Replies to other benchmarks, to be scored by their own rules (stage *external*; docs/training.md)."""
+    """Other benchmarks, by their own rules (stage *external*; docs/training.md): models asked, or replies in files."""
 
     culshield: Place | None
+    """Replies, as the three below."""
     cultureforest_easy: Place | None
     cultureforest_medium: Place | None
     cultureforest_hard: Place | None
+    culshield_questions: Annotated[tuple[Place, ...], BeforeValidator(_listed)]
+    """Files of questions as they are published."""
+    cultureforest_questions: Place | None
+    """The published folder of questions, one folder for each country or region, or a file of them."""
+    cultureforest_norms: Place | None
+    """The published file that says of each norm whether breaking it is ever acceptable; the hard level needs it."""
+    levels: Annotated[tuple[Literal["easy", "medium", "hard"], ...], BeforeValidator(_listed), Field(min_length=1)]
+    limit: PositiveInt | None
+    """At most so many questions of each benchmark, countries in turn; ``None``: all."""
+    samples: PositiveInt
+    """Replies to each question of CultureForest; CulShield's are asked once."""
+    temperature: Annotated[float, Field(ge=0)] | None
+    top_p: Annotated[float, Field(gt=0, le=1)] | None
+    """``None``: the provider's default."""
+    top_logprobs: Annotated[int, Field(ge=3, le=100)]
+    """How many of the likeliest tokens a verifier is asked for at each place."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether models are asked, rather than replies scored that are there."""
+        return bool(self.culshield_questions) or self.cultureforest_questions is not None
+
+    @property
+    def verifies(self) -> bool:
+        """Whether a verifier is needed."""
+        return self.cultureforest_questions is not None and "hard" in self.levels

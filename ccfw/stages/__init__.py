@@ -24,11 +24,12 @@ STAGES = {
     "responses": "situations × policies × judge → outcome 1–5, Norm Match 0–2",
     "preferences": "scored answers, triplets → pairs for a reward model",
     "reward": "pairs → a reward model, with accuracy on held-out norms",
+    "supervisor": "reasonings × Norm Match by judges → a norm-grounding supervisor, on held-out norms",
     "grpo": "policy × reward model + λ · norm grounding → an optimised policy",
     "triplets": "rewards of triplets → ranking accuracies beside chance",
     "best_of_n": "scored answers × reward models → Best-of-N beside chance and the oracle",
     "norm_match": "answers by method → Norm Match, and quality by what the base policy knew",
-    "external": "replies to CulShield and CultureForest → scores by their own rules",
+    "external": "CulShield and CultureForest, asked or from files → scores by their own rules",
 }
 """What each reads and writes."""
 

@@ -10,15 +10,14 @@ from typing import Any, Generic, TypeVar
 
 from ccfw.authoring.histories import WrittenRecord
 from ccfw.report.drafts import Words, report
-from ccfw.stages.batch import FAILURES, run_batch, workers
+from ccfw.stages.batch import FAILURES, run_attempts
+from ccfw.stages.batch import RECORDS as RECORDS
 from ccfw.stages.context import Context, StageResult
-from ccfw.stages.course import next_attempts
 from ccfw.stages.drafting import Drafting, Terms
 from ccfw.store import Output, fingerprint, read_records, write_atomically
 
 T = TypeVar("T")
 R = TypeVar("R", bound=WrittenRecord)
-RECORDS = "records.jsonl"
 
 
 def folder_of(context: Context, name: str, content: Mapping[str, Any]) -> Path:
@@ -65,35 +64,13 @@ class Authoring(Generic[R]):
 
         Raises ``StoreError`` for a line of the output that is none of its records.
         """
-        for _ in read_records(output.records, self.kind):
-            pass  # what is no record is said before anything is paid for
-        given_up = read_records(output.folder / FAILURES, self.kind)
-        attempts = next_attempts((each.seed_id, each.attempt, each.failure) for each in given_up)
-
-        async def work(item: tuple[T, int]) -> R:
-            return await write(*item)
-
         try:
-            run_batch(
-                context.runner,
-                output,
-                result,
-                [(key, (item, attempts.get(key, 0))) for key, item in items],
-                work,
-                broken=_broken,
-                kind=self.kind,
-                concurrency=workers(context.settings.generator),
-                stop=context.stop,
-            )
+            run_attempts(context, output, result, items, write, kind=self.kind, model=context.settings.generator)
         finally:
             manifest = context.manifest(output, result, content)
             text = report(_records(output, self.kind), self.validators, manifest["paid"], self.words)
             write_atomically(output.folder / "report.md", text)
             output.write_manifest(manifest)
-
-
-def _broken(record: WrittenRecord) -> str | None:
-    return record.failure.detail if record.failure else None
 
 
 def _records(output: Output, kind: type[R]) -> Iterator[R]:

@@ -8,9 +8,10 @@ import logging
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 from tqdm import tqdm
@@ -18,12 +19,14 @@ from tqdm import tqdm
 from ccfw.errors import StoppedError
 from ccfw.records import Record
 from ccfw.settings.models import ModelConfig
-from ccfw.stages.context import StageResult
+from ccfw.stages.context import Context, StageResult
+from ccfw.stages.course import next_attempts
 from ccfw.stop import GRACE_S, Stop
 from ccfw.store import Output, RecordFile, done_ids, read_records, write_atomically
 
 log = logging.getLogger(__name__)
 
+RECORDS = "records.jsonl"
 FAILURES = "failures.jsonl"
 """Beside the records: what could not be made, until a run makes it."""
 _REASONS = 3
@@ -71,6 +74,52 @@ def run_batch(
             result.done,
             len(todo),
         )
+
+
+def run_attempts(
+    context: Context,
+    output: Output,
+    result: StageResult,
+    items: Iterable[tuple[str, T]],
+    work: Callable[[T, int], Awaitable[R]],
+    *,
+    kind: type[R],
+    model: ModelConfig,
+) -> None:
+    """Work on every item that the output has nothing of, and again on those that were given up.
+
+    Records have their id first, and ``attempt`` and ``failure``; one with a failure was given up, and ``work`` is told
+    which attempt it makes. Raises ``StoreError`` for a line of the output that is no such record, before anything is
+    paid for.
+    """
+    check_records(output.records, kind)
+    identity = next(iter(kind.model_fields))
+    given_up: Iterator[Any] = read_records(output.folder / FAILURES, kind)
+    attempts = next_attempts((getattr(each, identity), each.attempt, each.failure) for each in given_up)
+
+    async def attempt(item: tuple[T, int]) -> R:
+        return await work(*item)
+
+    def broken(record: Any) -> str | None:
+        return record.failure.detail if record.failure else None
+
+    run_batch(
+        context.runner,
+        output,
+        result,
+        [(key, (item, attempts.get(key, 0))) for key, item in items],
+        attempt,
+        broken=broken,
+        kind=kind,
+        concurrency=workers(model),
+        stop=context.stop,
+    )
+
+
+def check_records(path: Path, kind: type[R]) -> None:
+    """Raise ``StoreError`` for a line of a file that is no record of a kind: better before the calls than after."""
+    for _ in read_records(path, kind):
+        pass
 
 
 async def _work_through(

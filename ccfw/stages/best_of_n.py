@@ -2,7 +2,7 @@
 
 Reads   the answers and outcome scores that *responses* stored for the policies of the job, or a file of scored answers
         (``best_of_n.candidates``), as of CultureForest; rewards by every scorer of ``rewards.scorers``.
-Writes  ``crisp/best_of_n/<fingerprint>/``: ``report.md`` and ``best_of_n.csv``.
+Writes  ``crisp/best_of_n/<fingerprint>/``: ``report.md``, ``best_of_n.csv``, and ``selection`` as SVG, PNG and CSV.
 Method  ``ccfw.training.best_of_n``: expectations over every choice of N, without resampling, beside chance and an
         oracle, the outcome judge itself. An answer without score or reward is no candidate for anybody, and counted.
 """
@@ -19,9 +19,9 @@ from ccfw.errors import RequestError
 from ccfw.knowledge import tables
 from ccfw.report.crisp import plain
 from ccfw.settings import Settings
-from ccfw.stages import responses, testbed, triplets
+from ccfw.stages import judge_scorer, response_tables, responses, testbed, triplets
 from ccfw.stages.context import Context, StageResult
-from ccfw.stages.crisp import folder_of
+from ccfw.stages.crisp import Due, all_calls, folder_of
 from ccfw.stages.rated import terms_of
 from ccfw.stages.scored import Scorer, bootstrap_parts, finish, scorers, tell_missing, trained_norms
 from ccfw.store import Output, digest
@@ -40,11 +40,17 @@ _SHOWN = 5
 
 def run(context: Context) -> StageResult:
     """Let every scorer choose, and write what it gets."""
+    from ccfw.training.drawing import selection_figure
+
     settings = context.settings
-    every, trained = candidates(context), trained_norms(context)
+    result = StageResult(NAME, Path())
+    (every, answers), trained = candidates(context), trained_norms(context)
     unseen = [each for each in every if each.cluster not in trained]
     texts = [each.text for each in unseen if each.score is not None]
-    found = scorers(context, texts, NAME)
+    shown = {each.text_id: answers[each.text_id] for each in texts if each.text_id in answers}
+    found = scorers(context, texts, shown, result)
+    if result.stopped:
+        return result
     tell_missing(NAME, found, [each.text_id for each in texts], "answers")
     questions, counts = questions_of(unseen, {each.name: each.rewards for each in found})
     most = max((len(each.scores) for each in questions), default=0)
@@ -58,9 +64,9 @@ def run(context: Context) -> StageResult:
     selections = best_of_n(questions, settings.best_of_n.sizes, terms_of(settings))
     content = _parts(settings, every, found)
     output = Output(folder_of(context, NAME, content), context.stop)
-    result = StageResult(NAME, output.folder, done=len(questions))
+    result.out, result.done = output.folder, len(questions)
     table = selection_table(selections, settings.bootstrap.level)
-    notes = [] if settings.best_of_n.candidates else responses.cautions(settings)
+    notes = [] if settings.best_of_n.candidates else response_tables.cautions(settings)
     if len(unseen) < len(every):
         counts["trained_on"] = len(every) - len(unseen)
         notes.append(f"{counts['trained_on']} answers are left out: a scorer was trained on their norm.")
@@ -68,30 +74,47 @@ def run(context: Context) -> StageResult:
         f"{counts['not_scored']} of {counts['answers']} answers have no score, {counts['without_reward']} no reward."
     ]
     with output:
-        finish(context, output, result, content, "Best of N", [table], _metrics(selections), notes, counts=counts)
+        figures = [path for figure in selection_figure(table.records()) for path in figure.write(output.folder)]
+        finish(context, output, result, content, "Best of N", [table], _metrics(selections), notes, figures, counts)
     if settings.report.shown:
         print(plain(table, notes), flush=True)
     return result
 
 
-def plan(_context: Context) -> tuple[int, int]:
-    """Return the calls of the stage: none, whoever the scorers are."""
-    return 0, 0
+def plan(context: Context) -> tuple[int, int]:
+    """Return the calls of the stage: those of judges among the scorers."""
+    return all_calls(due(context))
 
 
-def candidates(context: Context) -> list[Candidate]:
-    """Return the answers to choose from; raise ``RequestError`` with what is wrong with them."""
+def due(context: Context) -> list[Due]:
+    """Return what judges among the scorers would be asked, given what is stored."""
+    if not judge_scorer.scales(context.settings):
+        return []
+    every, answers = candidates(context)
+    trained = trained_norms(context)
+    wanted = {each.text.text_id for each in every if each.score is not None and each.cluster not in trained}
+    return judge_scorer.due(context, {key: each for key, each in answers.items() if key in wanted})
+
+
+def candidates(context: Context) -> tuple[list[Candidate], dict[str, judge_scorer.Answer]]:
+    """Return the answers to choose from, and by text id those that a judge can be shown.
+
+    Raises ``RequestError`` with what is wrong with them.
+    """
     place = context.settings.best_of_n.candidates
     if place == triplets.NAME:
-        return [
+        pairs = triplets.with_triplets(context)
+        graded = [
             Candidate(text, situation.situation_id, situation.norm.norm_id, triplets.NAME, GRADES[role])
-            for situation, triplet in triplets.with_triplets(context)
+            for situation, triplet in pairs
             for role, text in zip(triplets.ROLES, triplets.texts_of(situation, triplet), strict=True)
         ]
+        return graded, triplets.answers_of(pairs)
     if place is not None:
-        return _from_file(Path(place))
+        return _from_file(Path(place)), {}
     found = testbed.situations(context, NAME)
     by_id = {each.situation_id: each for each in found}
+    collected = responses.collected(context, found)
     every = [
         Candidate(
             Text(key, situation_text(by_id[answer.situation_id]), answer.answer),
@@ -100,7 +123,7 @@ def candidates(context: Context) -> list[Candidate]:
             policy.name,
             policy.scores.get((key, Scale.OUTCOME)) if answer.failure is None else None,
         )
-        for policy in responses.collected(context, found)
+        for policy in collected
         for key, answer in policy.answers.items()
     ]
     if not every:
@@ -110,7 +133,13 @@ def candidates(context: Context) -> list[Candidate]:
                 "otherwise the same line, or give a file: best_of_n.candidates=…"
             ]
         )
-    return every
+    answers = {
+        key: judge_scorer.Answer(by_id[answer.situation_id], answer)
+        for policy in collected
+        for key, answer in policy.answers.items()
+        if answer.failure is None
+    }
+    return every, answers
 
 
 def _from_file(path: Path) -> list[Candidate]:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 
+from ccfw.datasets import MAKERS
+from ccfw.records import LanguageMode, SimulationMode, Tier
 from ccfw.settings import Settings
 from ccfw.stages.checked import gather
 from ccfw.stages.context import Context
 
-_ASKED = frozenset({"norms", "scenarios", "refine", "responses", "preferences"})
+log = logging.getLogger(__name__)
+_ASKED = frozenset({*MAKERS, "responses", "preferences"})
+_SITUATED = _ASKED | {"reward", "supervisor", "grpo", "triplets", "best_of_n", "norm_match"}
+"""Stages that read no dialogue."""
 
 
 def check_situated(settings: Settings) -> None:
@@ -43,6 +49,25 @@ def _checks(context: Context) -> Iterator[Callable[[], object]]:
         if name in runs:
             yield partial(_check_dataset, context, name)
             return
+
+
+def tell_idle(settings: Settings) -> None:
+    """Say which settings that were given do nothing in a job of these stages: those of dialogues and their judging."""
+    runs = set(settings.stage.runs)
+    if not _ASKED & runs or not runs <= _SITUATED:
+        return
+    names = ("identity", "domain", "subdomain", "age", "gender")
+    given = {name: ",".join(getattr(settings, name)) for name in names}
+    given["trap"] = settings.trap.name if set(settings.trap.tiers) != set(Tier) else ""
+    given["mode"] = settings.mode.name if settings.mode.name != SimulationMode.EVAL.value else ""
+    given["language"] = settings.language.name if settings.language.modes != (LanguageMode.ENGLISH,) else ""
+    given["batch"] = settings.batch.name if settings.batch.name != "none" else ""
+    given["precision"] = "" if settings.precision is None else f"{settings.precision:g}"
+    if runs <= set(MAKERS):
+        given |= {"split": ",".join(settings.split), "ids": ",".join(settings.ids)}
+    for name, value in given.items():
+        if value:
+            log.warning("%s=%s: without effect on stage=%s", name, value, settings.stage.name)
 
 
 def _check_dataset(context: Context, stage: str) -> None:

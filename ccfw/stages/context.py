@@ -54,6 +54,8 @@ class StageResult:
     """Why most of what failed did."""
     stopped: str | None = None
     """Why the stage ended early: an interruption, a budget that is spent, a disk that is full."""
+    empty: str | None = None
+    """Why, though nothing broke, there is nothing for whatever follows."""
     interrupted: bool = False
     """Whether a person or the system ended it, so that nothing may follow."""
 
@@ -67,12 +69,15 @@ class StageResult:
         self.interrupted = part.interrupted
         self.stopped = part.stopped or self.stopped
         self.reason = part.reason or self.reason
+        self.empty = part.empty or self.empty
 
     @property
     def status(self) -> Status:
         """``ok``: nothing failed; ``failed``: nothing is there; ``partial``: something between, or stopped early."""
         if self.interrupted or self.stopped:
             return "partial"
+        if self.empty:
+            return "failed"
         if not self.failed:
             return "ok"
         return "partial" if self.done + self.skipped else "failed"
@@ -149,12 +154,20 @@ class Context:
 
     @cached_property
     def selection(self) -> tuple[Outline, ...]:
-        """The scenarios that the job takes; raises ``RequestError`` with every value that no scenario has."""
+        """The scenarios that the job takes.
+
+        Raises ``RequestError`` with every value that no scenario has, or when one lacks the language that is asked for.
+        """
         settings, criteria = self.settings, self.criteria
         found = problems(self.dataset.outlines, criteria)
         if found:
             raise RequestError(found)
-        return choose(self.dataset.outlines, criteria, settings.limit, settings.seed)
+        chosen = choose(self.dataset.outlines, criteria, settings.limit, settings.seed)
+        lacking = [each.seed.seed_id for each in chosen if not each.native]
+        if lacking and LanguageMode.NATIVE in settings.language.modes:
+            told = f"{len(lacking)} of {len(chosen)} scenarios have no message in the user's language, as {lacking[0]}"
+            raise RequestError([f"language={settings.language.name}: {told}; language=english takes them"])
+        return chosen
 
     @property
     def planned(self) -> list[tuple[Outline, LanguageMode]]:
@@ -197,7 +210,9 @@ class Context:
         ``paid`` is what every run so far paid for the output; a run that repeats nothing adds nothing.
         """
         paid = _paid(output)
-        if paid is None:
+        if paid is None and output.fresh:
+            paid = _Paid()  # what came from the ledger was paid for other outputs
+        elif paid is None:
             # a run that was killed left no manifest: what it paid for came from the ledger,
             # or is in records whose calls nobody counted
             paid = _Paid(usd=result.meter.cached_cost, unpriced_calls=result.skipped)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ccfw.crisp.records import Loss, Reason
+from ccfw.crisp.norms import Candidate
+from ccfw.crisp.records import Loss, Norm, Reason
 from ccfw.crisp.tally import Tally
+from ccfw.datasets import MAKERS, NORMCOMPASS
 from ccfw.errors import RequestError
 from ccfw.llm.asking import Asked
 from ccfw.llm.client import Client
@@ -24,7 +27,10 @@ from ccfw.stages.drafting import Drafting
 from ccfw.stages.judged import paid
 from ccfw.store import Output, fingerprint, write_atomically
 
+log = logging.getLogger(__name__)
 ROOT = "crisp"
+_REMARK = 4000
+"""Characters of a remark that are kept."""
 _SHOWN = 60
 """Options written out in one message."""
 
@@ -81,6 +87,8 @@ class Due(NamedTuple):
     least: int
     """Calls."""
     most: int
+    expected: int | None = None
+    """Requests, where they are not the least calls."""
 
 
 def all_calls(due: Iterable[Due]) -> tuple[int, int]:
@@ -101,9 +109,25 @@ def failure_of(asked: Asked[Any]) -> Failure:
     return asked.failure
 
 
+def shortened(text: str) -> str:
+    """Return a judge's or a verifier's remark as it is kept: nothing bounds what a model writes beside its score."""
+    return text if len(text) <= _REMARK else f"{text[:_REMARK]} … ({len(text)} characters in all)"
+
+
 def write_lines(path: Path, records: Iterable[Record]) -> None:
     """Write records as JSON lines, whole or not at all."""
     write_atomically(path, "".join(record.model_dump_json() + "\n" for record in records))
+
+
+def region_of(norm: Norm | Candidate) -> str:
+    """Return the region by which ``region=`` selects a norm: ``none`` where its culture is none of the ten."""
+    return norm.region.value if norm.region else "none"
+
+
+def make_first(settings: Settings, stage: str) -> str:
+    """Return what to do where a stage finds nothing of the one before it; a dry run is told what would cost it all."""
+    planned = f"; what all of it would take: stage={ROOT} dataset={NORMCOMPASS} dry_run=true"
+    return f"make them first: stage={stage}{planned if settings.dry_run else ''}"
 
 
 def conclude(
@@ -117,9 +141,17 @@ def conclude(
     metrics: Mapping[str, float] = {},
     notes: Sequence[str] = (),
     parts: Iterable[Output] = (),
+    there: int | None = None,
 ) -> None:
-    """Write report, tables and manifest of a stage, and log them; ``parts`` are outputs that its cost is of."""
+    """Write report, tables and manifest of a stage, and log them; ``parts`` are outputs that its cost is of.
+
+    ``there`` is how many things whatever follows will find, those kept if it is not given. When there are none, and
+    nobody stopped the stage, the result says so.
+    """
     tally.settle()
+    if not (tally.kept if there is None else there) and not result.stopped:
+        result.empty = result.empty or _nothing(tally)
+        log.warning("stage=%s: %s", result.stage, result.empty)
     every = [counts_table(tally), losses_table(tally), *tables]
     written = [output.folder / "report.md"]
     for table in every:
@@ -150,9 +182,10 @@ def track(
         return
     from ccfw.tracking import Tracked, track_nested
 
-    shared = {"dataset": settings.dataset.name, "sources": ",".join(settings.crisp.norms.sources)}
+    dataset = NORMCOMPASS if stage in MAKERS else settings.dataset.name  # what they make, whatever else the job reads
+    shared = {"dataset": dataset, "sources": ",".join(settings.crisp.norms.sources)}
     parent = Tracked(
-        name=f"{ROOT} {settings.dataset.name}",
+        name=f"{ROOT} {dataset}",
         fingerprint=fingerprint({ROOT: shared}),
         tags={"stage": ROOT, **shared},
         params=shared,
@@ -160,13 +193,18 @@ def track(
     )
     run = Tracked(
         name=f"{stage} {name}".strip(),
-        fingerprint=fingerprint({"content": content, "name": name, "metrics": metrics}),
+        fingerprint=fingerprint({"under": shared, "content": content, "name": name, "metrics": metrics}),
         tags={"stage": stage} | ({"model": name} if name else {}),
         params=_roles(settings) | shared,
         metrics=metrics,
         files=files,
     )
     track_nested(settings, parent, run)
+
+
+def _nothing(tally: Tally) -> str:
+    reasons = ", ".join(f"{reason} {count}" for reason, count in tally.lost.most_common())
+    return f"nothing was kept of {tally.taken}" + (f": {reasons}" if reasons else "")
 
 
 def _roles(settings: Settings) -> dict[str, str]:

@@ -6,12 +6,13 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from ccfw.stages import evaluate
-from ccfw.store import Output
+from ccfw.store import Output, fingerprint
 
 log = logging.getLogger(__name__)
 
@@ -25,11 +26,32 @@ class _Member(_Part):
     size: str
 
 
+class _Episodes(_Part):
+    """What of the episodes' part is looked at one by one; the rest of it only has to be the same."""
+
+    mode: Literal["eval", "gold"] = "eval"
+    dataset: str = ""
+    model: dict[str, Any] | None = None
+    simulator: dict[str, Any] | None = None
+    simulator_prompts: str | None = None
+    gold_prompts: str | None = None
+
+
+def _fitting(episodes: dict[str, Any]) -> dict[str, Any]:
+    try:
+        _Episodes.model_validate(episodes)
+    except ValidationError as error:
+        first = error.errors()[0]
+        reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise PydanticCustomError("episodes", "{reason}", {"reason": reason}) from None
+    return episodes
+
+
 class _Decides(_Part):
     """What decides the judgements, whole: its hash is compared."""
 
     model_config = ConfigDict(extra="allow")
-    episodes: dict[str, Any]
+    episodes: Annotated[dict[str, Any], AfterValidator(_fitting)]
     member: _Member
     prompts: str
 
@@ -56,8 +78,9 @@ class Stopped(_Part):
 class Paid(_Part):
     """What the runs that made an output paid for it, as far as it is known."""
 
-    usd: float
-    unpriced_calls: int
+    model_config = ConfigDict(allow_inf_nan=False)
+    usd: Annotated[float, Field(ge=0)]
+    unpriced_calls: Annotated[int, Field(ge=0)]
 
 
 class Manifest(_Part):
@@ -66,7 +89,6 @@ class Manifest(_Part):
     model: str
     label: str
     member: str
-    comparable: str
     stopped: Stopped | None = None
     paid: Paid | None = None
     fingerprint_of: _Decides
@@ -105,13 +127,24 @@ class _Receipt(_Part):
 
 
 def folders(root: Path) -> Iterator[Folder]:
-    """Yield every folder of *evaluate* under a dataset; what is no manifest of its is named and left out."""
+    """Yield every folder of *evaluate* under a dataset, each content once.
+
+    What is no manifest of its is named and left out; so is a copy of a folder: the one that is named by its content is
+    no copy.
+    """
+    found: dict[str, list[Folder]] = {}
     for path in sorted((root / evaluate.NAME).glob("*/manifest.json")):
         try:
-            yield Folder(Output(path.parent), Manifest.model_validate_json(path.read_bytes()))
+            folder = Folder(Output(path.parent), Manifest.model_validate_json(path.read_bytes()))
+            found.setdefault(fingerprint(folder.manifest.content), []).append(folder)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            log.warning("%s: left out, not a manifest of stage=evaluate: %s", path, f"{where} {first['msg']}".strip())
+            fault = error.errors()[0]
+            where = ".".join(map(str, fault["loc"]))
+            log.warning("%s: left out, not a manifest of stage=evaluate: %s", path, f"{where} {fault['msg']}".strip())
         except OSError as error:
             log.warning("%s: left out: %s", path, error.strerror)
+    for key, alike in found.items():
+        first, *copies = sorted(alike, key=lambda folder: folder.output.folder.name != key)
+        for copy in copies:
+            log.warning("%s: left out, a copy of %s", copy.output.folder, first.output.folder.name)
+        yield first

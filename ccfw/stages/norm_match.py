@@ -3,7 +3,7 @@
 Reads   the answers and scores that *responses* stored for the policies of the job. ``norm_match.methods`` says which of
         them are the base and which were optimised by what method.
 Writes  ``crisp/norm_match/<fingerprint>/``: ``report.md``, ``table_27.csv`` over valid answers, ``table_5.csv`` over
-        all of them, ``table_28.csv`` by the base policy's Norm Match.
+        all of them, ``table_28.csv`` by the base policy's Norm Match, and ``methods`` as SVG, PNG and CSV.
 Method  ``ccfw.training.norm_match``; methods compare on the same situation and number of answer.
 """
 
@@ -16,7 +16,7 @@ from ccfw.crisp.records import Scale
 from ccfw.errors import RequestError
 from ccfw.report.crisp import plain
 from ccfw.settings import Settings
-from ccfw.stages import responses, testbed
+from ccfw.stages import response_tables, responses, testbed
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.crisp import folder_of
 from ccfw.stages.rated import terms_of
@@ -33,6 +33,8 @@ Methods = Mapping[str, Mapping[str, Graded]]
 
 def run(context: Context) -> StageResult:
     """Hold the methods against each other, and write the tables."""
+    from ccfw.training.drawing import methods_figure
+
     settings = context.settings
     methods = _methods(context)
     content = _parts(settings, methods)
@@ -49,9 +51,11 @@ def run(context: Context) -> StageResult:
         note = f"An answer that cannot be read counts as {least[0]:g}, in Norm Match as {least[1]:g}. {how}"
         tables.append(methods_table("table_5", "Methods, over all answers", by_method(methods, terms, least), note))
     tables.append(strata_table(stratified(methods, terms), level))
-    notes = responses.cautions(settings)
+    notes = response_tables.cautions(settings)
     with output:
-        finish(context, output, result, content, "Norm Match", tables, _metrics(lines), notes)
+        drawn = methods_figure(tables[0].records(), tables[-1].records())
+        figures = [path for figure in drawn for path in figure.write(output.folder)]
+        finish(context, output, result, content, "Norm Match", tables, _metrics(lines), notes, figures)
     if settings.report.shown:
         print(plain(tables[0], notes), flush=True)
     return result

@@ -9,39 +9,42 @@ Method  a row that states a rule is taken as it stands; of a question and its co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from ccfw.crisp.norms import (
-    FORM,
-    SHIPPED,
-    Candidate,
-    Rows,
-    candidate_of,
-    check_norm,
-    distinct,
-    read_norm,
-    repeated,
-    without_a_model,
-)
+from ccfw.crisp.norms import LICENCES, SHIPPED, Candidate, Rows, candidate_of, distinct, told_apart
 from ccfw.crisp.reading import read_norm_files, read_norms, shipped_folder
 from ccfw.crisp.records import Loss, Norm, NormRecord, Reason
+from ccfw.crisp.rules import FORM, asks_for_traits, check_norm, read_norm, repeated, without_a_model
 from ccfw.crisp.tally import Tally
 from ccfw.errors import RequestError
 from ccfw.report.crisp import sources_table
 from ccfw.selection import stratified
 from ccfw.settings import Settings
-from ccfw.stages.batch import FAILURES, run_batch, workers
+from ccfw.stages.batch import FAILURES, run_attempts
 from ccfw.stages.context import Context, StageResult
-from ccfw.stages.course import Course, next_attempts
-from ccfw.stages.crisp import Due, Patience, all_calls, chosen, conclude, drafting, folder_of, loss_of, write_lines
+from ccfw.stages.course import Course
+from ccfw.stages.crisp import (
+    Due,
+    Patience,
+    all_calls,
+    chosen,
+    conclude,
+    drafting,
+    folder_of,
+    loss_of,
+    make_first,
+    region_of,
+    write_lines,
+)
 from ccfw.stages.drafting import Assignment, Drafting
 from ccfw.store import Output, digest, done_ids, read_records
 
 NAME = "norms"
-VERSION = 1
+VERSION = 2
 """Raised when the same rows and replies give other norms."""
 LIST = "norms.jsonl"
 
@@ -54,16 +57,19 @@ class Collected(NamedTuple):
     candidates: tuple[Candidate, ...]
     """Distinct ones of the cultures that are asked for."""
     losses: tuple[Loss, ...]
+    alone: Mapping[str, int]
+    """Cultures that neither ship nor stand in a published file, with the rows that name them."""
 
 
 def collected(settings: Settings) -> Collected:
     """Read the sources; raise ``RequestError`` for files that are none, and cultures that none of them has."""
     key, terms = "crisp.norms.sources", settings.crisp
     files = [source for source in terms.norms.sources if source != SHIPPED]
-    sources = list(read_norm_files(files, key))
-    if SHIPPED in terms.norms.sources:
-        sources.insert(0, Rows(SHIPPED, tuple(map(candidate_of, read_norms(shipped_folder()))), ()))
-    every = [each for source in sources for each in source.candidates]
+    shipped = tuple(map(candidate_of, read_norms(shipped_folder())))
+    regions = {each.culture: each.region for each in shipped}
+    given = [Rows(SHIPPED, shipped, ())] if SHIPPED in terms.norms.sources else []
+    sources = list(told_apart([*given, *read_norm_files(files, key)]))
+    every = [replace(each, region=regions.get(each.culture)) for source in sources for each in source.candidates]
     wanted = chosen(terms.cultures, (each.culture for each in every), "crisp.cultures", "norm")
     asked = [each for each in every if wanted is None or each.culture in wanted]
     kept, again = distinct(asked)
@@ -74,9 +80,11 @@ def collected(settings: Settings) -> Collected:
     for source in sources:
         for name in [each.source for each in source.candidates] + [source.source] * len(source.losses):
             rows[name] = rows.get(name, 0) + 1
-    if len({each.row_id for each in kept}) < len(kept):
-        raise RequestError([f"{key}: two of the files are of one source; give each source once"])
-    return Collected(rows, tuple(kept), tuple(losses))
+    traits = [each for each in kept if asks_for_traits(each)]
+    losses += [Loss(reason=Reason.NO_RULE, detail=f"{each.row_id} asks what people are like") for each in traits]
+    elsewhere = {*regions, *(each.culture for each in every if each.source in LICENCES)}
+    alone = Counter(each.culture for each in every if each.culture not in elsewhere)
+    return Collected(rows, tuple(each for each in kept if each not in traits), tuple(losses), alone)
 
 
 def parts(context: Context) -> dict[str, Any]:
@@ -104,22 +112,11 @@ def run(context: Context) -> StageResult:
     author = _author(context, result)
     todo = _chosen(settings, found)
     with output:
-        given_up = read_records(output.folder / FAILURES, NormRecord)
-        attempts = next_attempts((each.row_id, each.attempt, each.failure) for each in given_up)
+        items = [(each.row_id, each) for each in todo]
         try:
-            run_batch(
-                context.runner,
-                output,
-                result,
-                [(each.row_id, (each, attempts.get(each.row_id, 0))) for each in todo],
-                author.write,
-                broken=lambda record: record.failure.detail if record.failure else None,
-                kind=NormRecord,
-                concurrency=workers(settings.generator),
-                stop=context.stop,
-            )
+            run_attempts(context, output, result, items, author.write, kind=NormRecord, model=settings.generator)
         finally:
-            _conclude(context, output, result, content, found, todo)
+            _conclude(context, output, result, content, found)
     return result
 
 
@@ -129,10 +126,8 @@ def _conclude(
     result: StageResult,
     content: dict[str, Any],
     found: Collected,
-    todo: Sequence[Candidate],
 ) -> None:
-    ids = {each.row_id for each in todo}
-    stored = [r for p in (output.records, output.folder / FAILURES) for r in read_records(p, NormRecord, ids)]
+    stored = [r for p in (output.records, output.folder / FAILURES) for r in read_records(p, NormRecord)]
     made = {record.row_id: record.norm for record in stored if record.norm is not None}
     norms = [made[each.row_id] for each in found.candidates if each.row_id in made]
     same = repeated(norms, context.settings.crisp.norms.alike)
@@ -144,26 +139,41 @@ def _conclude(
     write_lines(output.folder / LIST, kept)
     table = sources_table(found.rows, kept)
     metrics = {f"norms_{source}": float(sum(n.source == source for n in kept)) for source in found.rows}
-    conclude(context, output, result, content, tally, "Norms", [table], metrics)
+    conclude(context, output, result, content, tally, "Norms", [table], metrics, _notes(found))
+
+
+def _notes(found: Collected) -> list[str]:
+    """Say which cultures only files of one's own have: one of them may be another name of one that is there."""
+    if not found.alone or set(found.alone) == {each.culture for each in found.candidates}:
+        return []
+    names = ", ".join(f"{name} ({count})" for name, count in sorted(found.alone.items()))
+    return [f"Cultures that no norm that ships and no published file has, with their rows: {names}."]
 
 
 def kept_norms(context: Context, stage: str) -> tuple[Norm, ...]:
-    """Return the job's norms in the stratified order, at most ``limit`` of them, for a stage.
+    """Return the norms of the rows that the job takes, in the order of these, for a stage.
 
     Raises ``RequestError`` when none are there under the same settings.
     """
-    settings = context.settings
-    norms = tuple(read_records(folder_of(context, NAME, parts(context)) / LIST, Norm))
+    wanted = {name: number for number, name in enumerate(chosen_rows(context.settings))}
+    found = read_records(folder_of(context, NAME, parts(context)) / LIST, Norm, wanted)
+    norms = tuple(sorted(found, key=lambda each: wanted[each.norm_id]))
     if not norms:
-        raise RequestError([f"stage={stage}: no norms under these settings; make them first: stage={NAME}"])
-    return stratified(((each.culture, each.norm_id, each) for each in norms), settings.seed)[: settings.limit]
+        first = make_first(context.settings, NAME)
+        raise RequestError([f"stage={stage}: no norms under these settings; {first}"])
+    return norms
 
 
-def expected(context: Context) -> int:
-    """Return how many norms there are, or will be at most where this job makes them first."""
+def chosen_rows(settings: Settings) -> tuple[str, ...]:
+    """Return the ids of the rows that the job takes, which are those of the norms that are made of them, in order."""
+    return tuple(each.row_id for each in _chosen(settings, collected(settings)))
+
+
+def expected(context: Context) -> set[str]:
+    """Return the ids of the norms that there are, or will be at most where this job makes them first."""
     if NAME in context.settings.stage.runs:
-        return len(_chosen(context.settings, collected(context.settings)))
-    return len(kept_norms(context, "scenarios"))
+        return set(chosen_rows(context.settings))
+    return {each.norm_id for each in kept_norms(context, "scenarios")}
 
 
 def plan(context: Context) -> tuple[int, int]:
@@ -181,7 +191,10 @@ def due(context: Context) -> list[Due]:
 
 
 def _chosen(settings: Settings, found: Collected) -> tuple[Candidate, ...]:
-    return stratified(((each.culture, each.row_id, each) for each in found.candidates), settings.seed)[: settings.limit]
+    """Return the rows that the job takes: of the regions asked for, in the stratified order, at most ``limit``."""
+    wanted = chosen(settings.region, map(region_of, found.candidates), "region", "norm")
+    asked = (each for each in found.candidates if wanted is None or region_of(each) in wanted)
+    return stratified(((each.culture, each.row_id, each) for each in asked), settings.seed)[: settings.limit]
 
 
 @dataclass(frozen=True)
@@ -190,16 +203,15 @@ class Author:
 
     drafting: dict[str, Drafting]
 
-    async def write(self, item: tuple[Candidate, int]) -> NormRecord:
-        """Make a norm of one row, given with how often it was given up before."""
-        candidate, attempt = item
-        course = Course[Norm](attempt)
+    async def write(self, candidate: Candidate, attempt: int) -> NormRecord:
+        """Make a norm of one row; ``attempt`` is how often it was given up before."""
+        course = Course[Norm | Loss](attempt)
         if candidate.rule is not None or not self.drafting:
             found = without_a_model(candidate)
             return _record(candidate, course, found)
         failure = await self.drafting[candidate.source].draft(course, _assignment(candidate))
         if failure is not None:
-            return _record(candidate, course, loss_of(failure, Reason.NORM)).model_copy(update={"failure": failure})
+            return _record(candidate, course, loss_of(failure, Reason.NO_NORM)).model_copy(update={"failure": failure})
         assert course.draft is not None
         return _record(candidate, course, course.draft)
 
@@ -213,7 +225,7 @@ def _author(context: Context, result: StageResult) -> Author:
     return Author({source: drafting(context, result, f"crisp_norm_{source}", patience) for source in sources})
 
 
-def _assignment(candidate: Candidate) -> Assignment[Norm]:
+def _assignment(candidate: Candidate) -> Assignment[Norm | Loss]:
     fields = {
         "culture": candidate.culture,
         "question": candidate.question,
@@ -230,7 +242,7 @@ def _assignment(candidate: Candidate) -> Assignment[Norm]:
     )
 
 
-def _record(candidate: Candidate, course: Course[Norm], found: Norm | Loss) -> NormRecord:
+def _record(candidate: Candidate, course: Course[Norm | Loss], found: Norm | Loss) -> NormRecord:
     return NormRecord(
         row_id=candidate.row_id,
         source=candidate.source,

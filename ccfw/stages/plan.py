@@ -20,7 +20,7 @@ from ccfw.stages.context import Context
 from ccfw.stages.drafting import role as drafting_role
 from ccfw.store import read_records
 
-_CRISP = ("norms", "scenarios", "refine", "responses", "preferences")
+_CRISP = ("norms", "scenarios", "refine", "responses", "preferences", "grpo", "triplets", "best_of_n", "external")
 _PILOT = 1000
 """The latest calls that are read as a pilot."""
 _DIALOGUES = 500
@@ -56,11 +56,15 @@ def _writing(context: Context, name: str, bounds: Mapping[str, tuple[int, int]])
 
 def _due(context: Context, name: str) -> Iterator[Estimate]:
     """Estimate a stage of paper 2, whose roles may be played by several models each."""
-    kinds = {"policy": "reasoner"}
-    for role, model, least, most in stage(name).due(context):
-        per_call, asked = _per_call(context, kinds.get(role, role), drafting_role(role, name), model)
-        calls = product(Mean(least, 0.0), asked)
-        yield Estimate(name, role, model.name, calls, least, most, per_call, min(model.max_in_flight, max(1, least)))
+    kinds = {"policy": "reasoner", "verifier": "auditor", "supervisor": "judge", "gold judge": "judge"}
+    for role, model, least, most, expected in stage(name).due(context):
+        kind = kinds.get(role, role)
+        # answers are judged under one role, whatever for: judgements of one stage are a pilot for another's
+        ledger_role = drafting_role("judge", "responses") if kind == "judge" else drafting_role(role, name)
+        per_call, asked = _per_call(context, kind, ledger_role, model)
+        calls = product(Mean(least if expected is None else expected, 0.0), asked)
+        at_once = min(model.max_in_flight, max(1, round(calls.value)))
+        yield Estimate(name, role, model.name, calls, least, most, per_call, at_once)
 
 
 def _audits(context: Context, name: str) -> Mean:
@@ -119,7 +123,7 @@ def _judging(context: Context, name: str) -> Iterator[Estimate]:
         prompts = attack.judge_prompts(context, member) if attacked else context.prompts(member)
         per_call, asked = _per_call(context, "judge", evaluate.judge_role(name, prompts), member)
         calls = product(Mean(least, 0.0), asked)
-        yield Estimate(name, "judge", member.name, calls, least, most, per_call, member.max_in_flight)
+        yield Estimate(name, "judge", member.name, calls, least, most, per_call, member.max_in_flight, otherwise=True)
 
 
 def _per_call(context: Context, kind: str, role: str, model: ModelConfig) -> tuple[PerCall, Mean]:

@@ -2,7 +2,7 @@
 
 Reads   situations, and the answers and scores that stage *responses* stored under the same settings.
 Writes  ``crisp/preferences/<fingerprint>/records.jsonl``, what came of each situation's triplet; ``failures.jsonl``;
-        ``pairs.jsonl``; ``report.md`` with the balance of lengths; ``pairs.csv``.
+        ``pairs.jsonl``; ``report.md`` with the balance of lengths; ``pairs.csv``; ``situations.html``, to read.
 Method  two answers to one question whose outcome scores are ``min_gap`` apart are a pair; a triplet gives three. A
         triplet that does not ship is asked of ``model@generator=`` and held to checks of length, tone and labels.
 """
@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from ccfw.checks.issue import Issue
-from ccfw.crisp.checks import check_triplet, word_tells
+from ccfw.crisp.checks import check_advice, check_triplet, word_tells
 from ccfw.crisp.pairs import Scored, gap_pairs, longer, triplet_pairs
 from ccfw.crisp.records import (
     Loss,
@@ -33,15 +33,17 @@ from ccfw.forms import TEXT, Form, an_object, read_form
 from ccfw.report.crisp import longest_table, pairs_table, tells_table
 from ccfw.settings import Settings
 from ccfw.stages import responses, testbed
-from ccfw.stages.batch import FAILURES, run_batch, workers
+from ccfw.stages.batch import FAILURES, run_attempts
 from ccfw.stages.context import Context, StageResult
-from ccfw.stages.course import Course, next_attempts
+from ccfw.stages.course import Course
 from ccfw.stages.crisp import Due, Patience, all_calls, conclude, drafting, folder_of, loss_of, write_lines
+from ccfw.stages.crisp_reader import write_reader
 from ccfw.stages.drafting import Assignment, Drafting
+from ccfw.stages.response_tables import clustered_means
 from ccfw.store import Output, digest, done_ids, read_records
 
 NAME = "preferences"
-VERSION = 1
+VERSION = 2
 """Raised when checks or pairs change so that the same replies would give others."""
 LIST = "pairs.jsonl"
 Mode = Literal["shipped", "full", "rewrite"]
@@ -89,20 +91,9 @@ def run(context: Context) -> StageResult:
     author = _author(context, result)
     jobs = _jobs(context.settings, found, scored)
     with output:
-        given_up = read_records(output.folder / FAILURES, TripletRecord)
-        attempts = next_attempts((each.situation_id, each.attempt, each.failure) for each in given_up)
+        model = context.settings.generator
         try:
-            run_batch(
-                context.runner,
-                output,
-                result,
-                [(key, (job, attempts.get(key, 0))) for key, job in jobs.items()],
-                author.write,
-                broken=lambda record: record.failure.detail if record.failure else None,
-                kind=TripletRecord,
-                concurrency=workers(context.settings.generator),
-                stop=context.stop,
-            )
+            run_attempts(context, output, result, jobs.items(), author.write, kind=TripletRecord, model=model)
         finally:
             _conclude(context, output, result, content, found, scored, jobs)
     return result
@@ -139,15 +130,31 @@ def _conclude(
     every = list(triplets.values())
     tables = [pairs_table(pairs, shares), longest_table(every), tells_table(word_tells(every))]
     metrics = {f"pairs_{kind}": float(sum(kind in (p.kind, "all") for p in pairs)) for kind in (*PairKind, "all")}
-    if shares["all"].mean is not None:
-        metrics["chosen_is_longer"] = shares["all"].mean
+    for suffix, value in zip(("", "_lo", "_hi"), shares["all"][:3], strict=True):
+        if value is not None:
+            metrics[f"chosen_is_longer{suffix}"] = value
+    if not pairs:
+        result.empty = _no_pairs(scored, tally, settings)
     notes = [] if scored else ["No scored answers under these settings: pairs are those of triplets (stage=responses)."]
     notes.append("The counts are those of triplets.")
-    conclude(context, output, result, content, tally, "Preferences", tables, metrics, notes)
+    conclude(context, output, result, content, tally, "Preferences", tables, metrics, notes, there=len(pairs))
+    read = responses.read_answers(context, responses.collected(context, found))
+    write_reader(output.folder, settings, found, ways=testbed.ways(context), answers=read, triplets=triplets)
+
+
+def _no_pairs(scored: Mapping[str, Sequence[Scored]], tally: Tally, settings: Settings) -> str:
+    """Say why there is not a single pair."""
+    terms = settings.crisp.preferences
+    reasons = [f"no two answers to one question are {terms.min_gap:g} points apart"]
+    if not scored:
+        reasons = ["no scored answers under these settings (stage=responses)"]
+    none = terms.triplets == "none"
+    reasons.append("crisp.preferences.triplets=none" if none else f"no triplet of {tally.taken} came about")
+    return f"no pairs: {', and '.join(reasons)}"
 
 
 def _longer(pairs: Sequence[Preference], settings: Settings) -> Any:
-    return responses.clustered_means([[longer(pair)] for pair in pairs], [pair.norm_id for pair in pairs], settings)[0]
+    return clustered_means([[longer(pair)] for pair in pairs], [pair.norm_id for pair in pairs], settings)[0]
 
 
 def _scored(context: Context, found: Sequence[Situation]) -> dict[str, list[Scored]]:
@@ -172,14 +179,18 @@ def _job(situation: Situation, scored: Sequence[Scored], settings: Settings) -> 
     terms = settings.crisp.preferences
     if terms.triplets == "auto" and situation.triplet is not None:
         return Job(situation, "shipped", None)
-    best = _best(scored, terms.rewrite_from)
+    best = _best(situation, scored, terms.rewrite_from)
     if terms.triplets == "full" or (terms.triplets == "auto" and best is None):
         return Job(situation, "full", None)
     return Job(situation, "rewrite", best.answer if best else None)
 
 
-def _best(scored: Sequence[Scored], least: float) -> ResponseRecord | None:
-    good = [each for each in scored if each.score >= least]
+def _best(situation: Situation, scored: Sequence[Scored], least: float) -> ResponseRecord | None:
+    """Return the best answer that may stand in a triplet as it is: whoever rewrites it cannot change it."""
+    norm = situation.norm
+    good = [
+        each for each in scored if each.score >= least and not check_advice(norm, "appropriate", each.response.answer)
+    ]
     return min(good, key=lambda each: (-each.score, each.response.response_id)).response if good else None
 
 
@@ -190,19 +201,18 @@ class Author:
     full: Drafting
     rewrite: Drafting
 
-    async def write(self, item: tuple[Job, int]) -> TripletRecord:
-        """Have one triplet made, given with how often it was given up before."""
-        job, attempt = item
+    async def write(self, job: Job, attempt: int) -> TripletRecord:
+        """Have one triplet made; ``attempt`` is how often it was given up before."""
         course = Course[Triplet](attempt)
         if job.mode == "shipped":
             return _record(job, course, job.situation.triplet, None)
         if job.mode == "rewrite" and job.appropriate is None:
-            detail = "no answer has the score that a rewrite starts from"
+            detail = "no answer has the score that a rewrite starts from and says nothing of what kind of advice it is"
             return _record(job, course, None, Loss(reason=Reason.NOT_SCORED, detail=detail))
         author = self.full if job.mode == "full" else self.rewrite
         failure = await author.draft(course, _assignment(job))
         if failure is not None:
-            made = _record(job, course, None, loss_of(failure, Reason.TRIPLET))
+            made = _record(job, course, None, loss_of(failure, Reason.NO_TRIPLET))
             return made.model_copy(update={"failure": failure})
         return _record(job, course, course.draft, None)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ccfw.align.alignment import Baseline, Terms, baseline
-from ccfw.datasets import GENERATED, Dataset, load
+from ccfw.datasets import GENERATED, Dataset, load, sources
 from ccfw.errors import RequestError
 from ccfw.humans.printed import brief
 from ccfw.humans.reading import read_ratings
@@ -266,9 +266,7 @@ def _know_dataset(context: Context) -> _Known:
 def _state(config: DatasetConfig) -> tuple[tuple[str, int, int], ...]:
     if config.path is None:
         return ()
-    path = Path(config.path)
-    files = [path] if path.is_file() else sorted(path.glob("*.json*"))
-    return tuple((str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
+    return tuple((str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in sources(config))
 
 
 @lru_cache(maxsize=2)

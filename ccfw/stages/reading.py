@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, islice
 from typing import NamedTuple
 
-import numpy as np
 from pydantic import ConfigDict
 
-from ccfw.judging.score_table import ScoreTable
+from ccfw.errors import StoreError
 from ccfw.records import (
     Episode,
     Judgement,
@@ -31,6 +30,7 @@ from ccfw.report.reader_index import (
     Filter,
     Index,
     Ints,
+    ended_label,
     faults_of,
     identity_label,
     indexed,
@@ -40,7 +40,7 @@ from ccfw.report.reader_index import (
 )
 from ccfw.selection import Outline
 from ccfw.stages.context import Context
-from ccfw.stages.gathered import Gathered, Judged
+from ccfw.stages.gathered import Gathered, Judged, leave_out, legible
 from ccfw.store import StoredRecords, read_records
 from ccfw.universe.seed_id import episode_id
 
@@ -52,7 +52,7 @@ class _Faults(Record):
     faults: tuple[str, ...]
 
 
-class _Glance(Record):
+class Dialogue(Record):
     """As much of an episode as a list says; the rest of its line is not even kept."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -74,7 +74,7 @@ def _briefs(run: Judged, keys: Container[str]) -> dict[str, _Brief]:
         found.episode_id: _Brief(
             found.termination_reason, len(found.turns), tuple(fault for turn in found.turns for fault in turn.faults)
         )
-        for found in read_records(run.episodes.records, _Glance, keys)
+        for found in read_records(run.episodes.records, Dialogue, keys)
     }
 
 
@@ -100,19 +100,22 @@ class Reading:
     labels: Sequence[str]
     """Of the shelves' assistants, all different."""
     planned: Sequence[tuple[Outline, LanguageMode]]
+    most: int | None = None
+    """How many of them at most, from the first on."""
 
     @classmethod
     def of(cls, context: Context, found: Gathered | None, unjudged: Sequence[Judged] = ()) -> Reading:
         """Return what compares, what is the same in the other mode, and what nobody judged, in every language."""
-        compared, other = (sorted(runs.values(), key=lambda run: run.order) for runs in _runs(found))
+        unjudged = legible(unjudged)
+        compared, other = (found.ordered(runs.values()) if found else [] for runs in _runs(found))
         modes = {mode for mode in SimulationMode if found and mode is not found.mode}
         labels = [
-            *unique([run.label for run in compared]),
-            *(f"{label} ({mode.value} mode)" for mode in modes for label in unique([run.label for run in other])),
+            *(found.name(run) for run in compared if found),
+            *(f"{found.name(run)} ({mode.value} mode)" for mode in modes for run in other if found),
             *(f"{run.label} (not judged)" for run in unjudged),
         ]
         planned = [(outline, language) for outline in context.selection for language in LanguageMode]
-        return cls(context, (*compared, *other, *unjudged), labels, planned)
+        return cls(context, (*compared, *other, *unjudged), unique(labels), planned)
 
     def __len__(self) -> int:
         return len(self._places)
@@ -121,19 +124,19 @@ class Reading:
     def _places(self) -> tuple[_Place, ...]:
         """Where each conversation is; what stands in a line but for its id is not read yet."""
         there = [run.held for run in self.shelves]
-        return tuple(
+        found = (
             _Place(number, key, outline, language)
             for outline, language in self.planned
             for key in [episode_id(outline.seed.seed_id, language)]
             for number, held in enumerate(there)
             if key in held
         )
+        return tuple(islice(found, self.most))
 
     @cached_property
     def index(self) -> Index:
         """What the list says of every conversation."""
-        wanted = self._wanted
-        briefs = [_briefs(run, keys) for run, keys in zip(self.shelves, wanted, strict=True)]
+        briefs = [self._glanced(shelf) for shelf in range(len(self.shelves))]
         scores = [_scores(run, tuple(found)) for run, found in zip(self.shelves, briefs, strict=True)]
         return indexed(
             [
@@ -145,7 +148,8 @@ class Reading:
     def sample(self, most: int) -> Reading:
         """Return the conversations of as many whole scenarios as make at most so many conversations.
 
-        The order of scenarios is stratified by region and tier, so that any first part of it is a fair sample.
+        The order of scenarios is stratified by region and tier, so that any first part of it is a fair sample. Where
+        the first scenario alone has more, it is the first of its conversations.
         """
         if len(self) <= most:
             return self
@@ -153,7 +157,7 @@ class Reading:
         totals = zip(sizes, accumulate(sizes.values()), strict=True)
         kept = {seed for seed, total in totals if total <= most}
         fewer = [(outline, language) for outline, language in self.planned if outline.seed.seed_id in kept]
-        return Reading(self.context, self.shelves, self.labels, fewer)
+        return replace(self, planned=fewer) if fewer else replace(self, most=most)
 
     def held(self, places: Sequence[int]) -> Iterator[Held]:
         """Yield some conversations with all that is known of them."""
@@ -175,10 +179,37 @@ class Reading:
                 self.context.stop.check()
             yield self.chunk(some)
 
-    def embedded(self, most: int) -> Embedded:
-        """Return the conversations that travel with a page: all, or a sample."""
-        sample = self.sample(most)
-        return Embedded(sample.index, list(sample.chunks()), PER_CHUNK, len(self))
+    def embedded(self, total: int) -> Embedded:
+        """Return the conversations as they travel with a page, which may be a sample of so many."""
+        return Embedded(self.index, list(self.chunks()), PER_CHUNK, total)
+
+    def damaged(self, *, whole: bool) -> list[Judged]:
+        """Return the runs of whose conversations here some cannot be read; each is named in a line.
+
+        Each record is read as far as a list needs it, or ``whole``.
+        """
+        found = []
+        for shelf, run in enumerate(self.shelves):
+            try:
+                self._check(shelf, whole)
+            except (StoreError, OSError) as error:
+                leave_out(run, error)
+                found.append(run)
+        return found
+
+    def _check(self, shelf: int, whole: bool) -> None:
+        """Raise ``StoreError`` when a conversation of a shelf cannot be read."""
+        glanced = self._glanced(shelf)
+        for key in sorted(self._wanted[shelf]):
+            if key not in glanced:
+                raise StoreError(f"{self.shelves[shelf].episodes.records}: {key} cannot be read")
+            if whole:
+                self._episodes(shelf)[key]
+
+    def without(self, runs: Collection[Judged]) -> Reading:
+        """Return the conversations of the other runs."""
+        kept = [(run, label) for run, label in zip(self.shelves, self.labels, strict=True) if run not in runs]
+        return replace(self, shelves=[run for run, _ in kept], labels=[label for _, label in kept])
 
     def meeting(self, wanted: Filter) -> Ints:
         """Return the places of the conversations that meet a filter but for its text."""
@@ -212,6 +243,15 @@ class Reading:
             found[place.shelf].add(place.episode)
         return tuple(map(frozenset, found))
 
+    def _glanced(self, shelf: int) -> dict[str, _Brief]:
+        if shelf not in self._opened_briefs:
+            self._opened_briefs[shelf] = _briefs(self.shelves[shelf], self._wanted[shelf])
+        return self._opened_briefs[shelf]
+
+    @cached_property
+    def _opened_briefs(self) -> dict[int, dict[str, _Brief]]:
+        return {}
+
     def _episodes(self, shelf: int) -> StoredRecords[Episode]:
         if shelf not in self._opened_episodes:
             records = self.shelves[shelf].episodes.records
@@ -236,8 +276,7 @@ class Reading:
 
 def _scores(run: Judged, keys: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
     """Return the columns of each episode's scores; all missing where nothing was judged."""
-    table = run.scores if run.members else ScoreTable((), np.empty((0, len(_METRICS))), np.empty(0))
-    return dict(zip(keys, map(tuple, table.rows(keys).columns().tolist()), strict=True))
+    return dict(zip(keys, map(tuple, run.scores.rows(keys).columns().tolist()), strict=True))
 
 
 def _entry(label: str, place: _Place, brief: _Brief, scores: Mapping[str, tuple[float, ...]]) -> Entry:
@@ -249,7 +288,7 @@ def _entry(label: str, place: _Place, brief: _Brief, scores: Mapping[str, tuple[
         identity=identity_label(persona.region.value, persona.identity),
         tier=tier_label(place.outline.seed.challenge_config.challenge_type),
         language=language_label(place.language, persona.native_language),
-        ended=brief.ended.value,
+        ended=ended_label(brief.ended),
         turns=brief.turns,
         scores=tuple(found),
         clean=clean,

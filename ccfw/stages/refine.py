@@ -2,7 +2,8 @@
 
 Reads   the situations of stage *scenarios* under the same settings.
 Writes  ``crisp/refine/<fingerprint>/records.jsonl``, a situation's way through the loop a line; ``failures.jsonl``;
-        ``situations.jsonl``, those kept with their split, which ``dataset=normcompass`` reads; ``report.md``.
+        ``situations.jsonl``, those kept with their split, which ``dataset=normcompass`` reads; ``report.md``;
+        ``situations.html``, all of them to read.
 Method  ``model@reasoner=`` answers without norm and hidden answer, ``model@auditor=`` verifies, a table decides
         (``ccfw.crisp.routing``), ``model@generator=`` advises, plans and revises. Both loops are bounded.
 """
@@ -10,8 +11,9 @@ Method  ``model@reasoner=`` answers without norm and hidden answer, ``model@audi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ccfw.crisp.checks import leaks
@@ -21,6 +23,7 @@ from ccfw.crisp.records import (
     Draft,
     Loss,
     Reason,
+    Reasons,
     RefineRecord,
     Round,
     Situation,
@@ -55,10 +58,20 @@ from ccfw.report.agreement import Table
 from ccfw.report.crisp import cultures_table
 from ccfw.settings import Settings
 from ccfw.stages import scenarios as scenarios_stage
-from ccfw.stages.batch import FAILURES, run_batch, workers
+from ccfw.stages.batch import FAILURES, run_attempts
 from ccfw.stages.context import Context, StageResult
-from ccfw.stages.course import next_attempts
-from ccfw.stages.crisp import Due, Speaker, all_calls, conclude, failure_of, folder_of, loss_of, write_lines
+from ccfw.stages.crisp import (
+    Due,
+    Speaker,
+    all_calls,
+    conclude,
+    failure_of,
+    folder_of,
+    loss_of,
+    shortened,
+    write_lines,
+)
+from ccfw.stages.crisp_reader import write_reader
 from ccfw.stages.drafting import role
 from ccfw.store import Output, done_ids, fingerprint, read_records
 
@@ -99,20 +112,9 @@ def run(context: Context) -> StageResult:
     result = StageResult(NAME, output.folder)
     loop = _loop(context, result)
     with output:
-        given_up = read_records(output.folder / FAILURES, RefineRecord)
-        attempts = next_attempts((each.situation_id, each.attempt, each.failure) for each in given_up)
+        items, model = [(each.situation_id, each) for each in situations], context.settings.reasoner
         try:
-            run_batch(
-                context.runner,
-                output,
-                result,
-                [(each.situation_id, (each, attempts.get(each.situation_id, 0))) for each in situations],
-                loop.refine,
-                broken=lambda record: record.failure.detail if record.failure else None,
-                kind=RefineRecord,
-                concurrency=workers(context.settings.reasoner),
-                stop=context.stop,
-            )
+            run_attempts(context, output, result, items, loop.refine, kind=RefineRecord, model=model)
         finally:
             _conclude(context, output, result, content, situations)
     return result
@@ -121,18 +123,33 @@ def run(context: Context) -> StageResult:
 def _conclude(
     context: Context, output: Output, result: StageResult, content: dict[str, Any], situations: Sequence[Situation]
 ) -> None:
-    ids = {each.situation_id for each in situations}
-    stored = [r for p in (output.records, output.folder / FAILURES) for r in read_records(p, RefineRecord, ids)]
+    stored = list(_stored(output.folder))
     kept = sorted((r.situation for r in stored if r.situation is not None), key=lambda each: each.situation_id)
-    splits = split_norms(((each.norm.norm_id, each.norm.culture) for each in kept), context.settings.seed)
+    known = {each.norm.norm_id: each.split for each in read_records(output.folder / LIST, Situation)}
+    texts = {each.norm.norm_id: each.norm.norm for each in kept}
+    cultures = [(each.norm.norm_id, each.norm.culture) for each in kept]
+    splits = split_norms(cultures, context.settings.seed, known=known, texts=texts)
     kept = [each.model_copy(update={"split": splits[each.norm.norm_id]}) for each in kept]
     write_lines(output.folder / LIST, kept)
-    tally = Tally(len(situations))
+    tally = Tally(len({each.situation_id for each in situations} | {each.situation_id for each in stored}))
     tally.add(record.loss for record in stored)
     decisions = Counter(each.decision for record in stored for each in record.rounds)
     metrics = {f"rounds_{decision.value}": float(decisions[decision]) for decision in Decision}
     tables = [_cultures(kept), _routes(stored)]
     conclude(context, output, result, content, tally, "Refined situations", tables, metrics)
+    by_id = {each.situation_id: each for each in kept}
+    shown = [by_id.get(each.situation_id, each) for each in situations]
+    write_reader(output.folder, context.settings, shown, ways={each.situation_id: each for each in stored})
+
+
+def _stored(folder: Path) -> Iterator[RefineRecord]:
+    for name in ("records.jsonl", FAILURES):
+        yield from read_records(folder / name, RefineRecord)
+
+
+def ways(context: Context) -> dict[str, RefineRecord]:
+    """Return the stored ways of situations through the loop under the job's settings, by situation."""
+    return {each.situation_id: each for each in _stored(folder_of(context, NAME, parts(context)))}
 
 
 def _cultures(kept: Sequence[Situation]) -> Table:
@@ -159,8 +176,8 @@ def plan(context: Context) -> tuple[int, int]:
 def due(context: Context) -> list[Due]:
     """Return what each role's model would be asked: the least and the most calls, given what is stored."""
     settings, terms = context.settings, context.settings.crisp.refine
-    done = len(done_ids(folder_of(context, NAME, parts(context)) / "records.jsonl"))
-    todo = max(0, scenarios_stage.expected(context) - done)
+    done = done_ids(folder_of(context, NAME, parts(context)) / "records.jsonl")
+    todo = len(scenarios_stage.expected(context) - done)
     answers = (1 + terms.revisions) * (1 + terms.reruns)
     advice, revisions = (1 + terms.revisions) * terms.reruns, 2 * terms.revisions
     return [
@@ -188,9 +205,8 @@ class Loop:
     verifier: Speaker
     generator: Speaker
 
-    async def refine(self, item: tuple[Situation, int]) -> RefineRecord:
-        """Bring one situation, given with how often it was given up before, to where the routing table sends it."""
-        situation, attempt = item
+    async def refine(self, situation: Situation, attempt: int) -> RefineRecord:
+        """Bring one situation to where the routing table sends it; ``attempt`` is how often it was given up before."""
         way = Way(self, situation, attempt)
         try:
             loss = await way.gone()
@@ -259,7 +275,7 @@ class Way:
             draft=draft,
             answer=answer,
             verdict=verdict,
-            reasons=reasons,
+            reasons=Reasons.model_validate({name: shortened(text) for name, text in reasons.model_dump().items()}),
             leaks=seen,
             decision=route(verdict, leaks=bool(seen)),
             guidance="",

@@ -15,15 +15,17 @@ import logging
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ccfw.checks.leakage import said_hidden
-from ccfw.errors import RequestError
+from ccfw.errors import RequestError, StoreError
 from ccfw.judging import attacks
 from ccfw.records import Episode, Judgement, LanguageMode, Metric
 from ccfw.report.audit import Tally
 from ccfw.report.audit import markdown as markdown_audit
+from ccfw.report.board import LANGUAGES
 from ccfw.report.tables import Row, build_row, comma_separated, markdown, plain, sorted_rows
 from ccfw.report.transcripts import transcript
 from ccfw.report.wordings import Agreement, Wording, agreements, agreements_csv, costs_csv
@@ -32,14 +34,17 @@ from ccfw.selection import random_order
 from ccfw.stages import attack, evaluate
 from ccfw.stages.compared import wordings
 from ccfw.stages.context import Context, StageResult
-from ccfw.stages.gathered import Gathered, Judged, gathered
+from ccfw.stages.crisp import track
+from ccfw.stages.gathered import ALONE, Gathered, Judged, gathered, leave_out, unreadable
 from ccfw.stages.judged import Folder, folders, paid
-from ccfw.stages.report_page import Pages
+from ccfw.stages.reading import Reading
+from ccfw.stages.report_page import Pages, Research
 from ccfw.store import digest, done_ids, fingerprint, read_records, write_atomically
 from ccfw.universe.seed_id import episode_id
 
 NAME = "report"
 log = logging.getLogger(__name__)
+_PROMPTS = ("prompts.csv", "prompt_costs.csv")
 _LOOKED_AT = 1000
 """Dialogues that are searched for what is hidden, which takes long: half a millisecond a message."""
 
@@ -51,28 +56,102 @@ def run(context: Context) -> StageResult:
     evaluated = list(folders(root))
     found = gathered(context, evaluated)
     if found is None:
-        raise RequestError([_nothing(context, root, evaluated)])
+        alone = Research.of(context)
+        if not alone.tables or not settings.report.page:
+            raise RequestError([_nothing(context, root, evaluated)])
+        return _research(context, alone)
+    legible = _legible(context, found)
+    if legible is None or (found.own and not legible.found.own and settings.stage.name not in ALONE):
+        raise unreadable()
+    found = legible.found
     if found.own is None:
         log.warning(
             "no judgements of model=%s by judge=%s with these settings in %s: the report is of those by judge %s",
             *(settings.model.name, settings.judge.name, root, found.judge),
         )
-    rows = sorted_rows([row for judged in found.found.values() for row in _rows(context, found, judged)])
-    pages = Pages.of(context, found, lambda: _unless_interrupted(context)) if settings.report.page else None
+    of_runs = {key: _rows(context, found, judged) for key, judged in found.found.items()}
+    rows = sorted_rows([row for own in of_runs.values() for row in own])
+    pages = None
+    if legible.reading is not None:
+        pages = Pages.of(context, found, legible.reading, lambda: _unless_interrupted(context))
     content = _parts(context, found, rows, pages)
     output = context.output(NAME, fingerprint(content))
     result = StageResult(NAME, output.folder, done=len(rows))
     with output:
         compared = wordings(context, evaluated) if found.own else []
-        written = [*_write(context, output.folder, rows, found, compared), *_prompts(context, output.folder, compared)]
-        if pages is not None:
-            written += pages.write(context, output.folder, found)
+        written = [
+            *_write(context, output.folder, rows, legible, compared),
+            *_prompts(context, output.folder, compared),
+            *(pages.write(output.folder) if pages is not None else []),
+        ]
+        _tidy(output.folder, written)
         models = sorted(judged.model for judged in found.found.values())
         output.write_manifest(context.manifest(output, result, content, models=models))
-    _show(context, output.folder, rows, pages)
-    if found.own:
-        own = [row for row in rows if row.model == settings.model.name]
-        _track(context, output.folder, own, content, [*written, output.manifest], found)
+        _show(context, output.folder, rows, found, pages)
+        if found.own:
+            _track(context, output.folder, sorted_rows(of_runs[found.own]), content, [*written, output.manifest], found)
+    return result
+
+
+@dataclass(frozen=True)
+class _Legible:
+    """What compares and can be read as far as the report reads it."""
+
+    found: Gathered
+    reading: Reading | None
+    """What the page's reader holds; ``None`` where no page is asked for."""
+    tallies: Mapping[LanguageMode, Tally]
+    """What the simulated user did in the dialogues of the one that is shown first, which are read whole."""
+
+
+def _legible(context: Context, found: Gathered | None) -> _Legible | None:
+    """Leave out the runs of whose dialogues some cannot be read, each named in a line; ``None`` when none is left."""
+    while found is not None:
+        reading, damaged = None, []
+        if context.settings.report.page:
+            reading = Reading.of(context, found).sample(context.settings.report.episodes)
+            damaged = reading.damaged(whole=True)
+        if not damaged:
+            try:
+                return _Legible(found, reading, _tallies(context, found.lead))
+            except StoreError as error:
+                leave_out(found.lead, error)
+                damaged = [found.lead]
+        found = found.without(damaged)
+    return None
+
+
+def _tallies(context: Context, own: Judged) -> dict[LanguageMode, Tally]:
+    """Count what the simulated user did, in each language apart; raise ``StoreError`` for a dialogue that is none."""
+    planned = {episode_id(scenario.seed.seed_id, language) for scenario, language in context.planned}
+    tallies = {language: Tally() for language in context.settings.language.modes}
+    for episode in read_records(own.episodes.records, Episode, planned):
+        _unless_interrupted(context)
+        if episode.episode_id != episode_id(episode.seed.seed_id, episode.language_mode):
+            raise StoreError(f"{own.episodes.records}: {episode.episode_id} is not the dialogue that its id says")
+        tallies[episode.language_mode].add(episode)
+    return tallies
+
+
+def _tidy(folder: Path, written: Sequence[Path]) -> None:
+    """Remove what an earlier report of the same content left and this one did not write."""
+    made = [path for part in ("tables", "figures", "transcripts") for path in sorted((folder / part).glob("*.*"))]
+    made += [folder / name for name in _PROMPTS]
+    for path in set(made) - set(written):
+        path.unlink(missing_ok=True)
+
+
+def _research(context: Context, found: Research) -> StageResult:
+    """Report on what paper 2's stages left where no dialogue was judged."""
+    content = {"research": found.digest}
+    output = context.output(NAME, fingerprint(content))
+    result = StageResult(NAME, output.folder, done=len(found.shelves))
+    with output:
+        written = found.write(output.folder)
+        output.write_manifest(context.manifest(output, result, content))
+    track(context, NAME, "", content, {}, [*written, output.manifest])
+    if context.settings.report.shown:
+        print(f"to look at: {output.folder / Pages.NAME}")
     return result
 
 
@@ -104,21 +183,24 @@ def _rows(context: Context, found: Gathered, judged: Judged) -> list[Row]:
     settings = context.settings
     scores = judged.scores
     known, held = frozenset(scores.episodes), judged.held
+    asked = found.asked(judged, context.dataset.outlines)
     rows = []
     for language in settings.language.modes:
         _unless_interrupted(context)
-        wanted = sorted(episode_id(s.seed.seed_id, language) for s in context.selection)
+        chosen = {episode_id(s.seed.seed_id, language) for s in context.selection}
+        wanted = sorted(chosen & asked)
         if not held.intersection(wanted):
             continue
         rows.append(
             build_row(
                 model=judged.model,
-                label=judged.label,
+                label=found.name(judged),
                 language=LanguageMode(language),
                 judge=found.judge,
                 values=scores.rows([key for key in wanted if key in known]).columns(),
                 episodes=len(wanted),
                 held=len(held.intersection(wanted)),
+                broken=len(judged.broken.intersection(wanted)),
                 seed=settings.seed,
                 resamples=settings.bootstrap.resamples,
                 level=settings.bootstrap.level,
@@ -129,7 +211,11 @@ def _rows(context: Context, found: Gathered, judged: Judged) -> list[Row]:
 
 def _parts(context: Context, found: Gathered, rows: list[Row], pages: Pages | None) -> dict[str, Any]:
     settings = context.settings
+    lead = found.lead
     return {
+        "first": [lead.episodes.folder.name, *(member.output.folder.name for member in lead.members)],
+        "report": settings.report.model_dump(mode="json", exclude={"shown", "traces"}),
+        "cautions": list(found.cautions),
         "judge": found.judge,
         "aggregation": found.aggregation,
         "bootstrap": settings.bootstrap.model_dump(),
@@ -142,29 +228,28 @@ def _parts(context: Context, found: Gathered, rows: list[Row], pages: Pages | No
     }
 
 
-def _write(context: Context, folder: Path, rows: list[Row], found: Gathered, compared: Sequence[Wording]) -> list[Path]:
+def _write(
+    context: Context, folder: Path, rows: list[Row], legible: _Legible, compared: Sequence[Wording]
+) -> list[Path]:
     from ccfw.report.figures import bar_chart
 
+    found = legible.found
     level = context.settings.bootstrap.level
-    write_atomically(folder / "table.md", markdown(rows, level, small_judge(context)))
+    write_atomically(folder / "table.md", markdown(rows, level, found.cautions))
     write_atomically(folder / "table.csv", comma_separated(rows))
     charts = bar_chart(rows, level, folder)
-    write_atomically(folder / "audit.md", _audit_page(context, found, compared))
+    write_atomically(folder / "audit.md", _audit_page(context, legible, compared))
     written = [folder / "table.md", folder / "table.csv", folder / "audit.md", *charts]
     return [*written, *_transcripts(context, folder, found.lead)]
 
 
-def _audit_page(context: Context, found: Gathered, compared: Sequence[Wording]) -> str:
+def _audit_page(context: Context, legible: _Legible, compared: Sequence[Wording]) -> str:
     """Write what says how far the job's own numbers can be trusted, in each language apart."""
+    found = legible.found
     own = found.lead
-    planned = {episode_id(scenario.seed.seed_id, language) for scenario, language in context.planned}
-    tallies = {language: Tally() for language in context.settings.language.modes}
-    for episode in read_records(own.episodes.records, Episode, planned):
-        _unless_interrupted(context)
-        tallies[episode.language_mode].add(episode)
     audits = {
-        f"{own.label}, {language.value}": tally.audit(*_leaks(context, own, language))
-        for language, tally in tallies.items()
+        f"{found.name(own)}, {LANGUAGES[language]}": tally.audit(*_leaks(context, own, language))
+        for language, tally in legible.tallies.items()
     }
     manifests = [folder.manifest for folder in own.members]
     stops = {manifest.member: manifest.stopped.model_dump() for manifest in manifests if manifest.stopped}
@@ -197,9 +282,10 @@ def _prompts(context: Context, folder: Path, compared: Sequence[Wording]) -> lis
     """Write the comparison of prompts as CSV, if there is one."""
     if not compared:
         return []
-    write_atomically(folder / "prompts.csv", agreements_csv(_agreements(context, compared)))
-    write_atomically(folder / "prompt_costs.csv", costs_csv(compared))
-    return [folder / "prompts.csv", folder / "prompt_costs.csv"]
+    agreed, cost = (folder / name for name in _PROMPTS)
+    write_atomically(agreed, agreements_csv(_agreements(context, compared)))
+    write_atomically(cost, costs_csv(compared))
+    return [agreed, cost]
 
 
 def _attack_rates(context: Context) -> list[tuple[str, str]]:
@@ -251,17 +337,12 @@ def _conversations(own: Judged, keys: Sequence[str]) -> dict[str, tuple[Episode,
     }
 
 
-def small_judge(context: Context) -> bool:
-    """Whether a member of the judge is too small for its scores to mean anything."""
-    return any(member.size == "small" for member in context.settings.judge.members.values())
-
-
-def _show(context: Context, folder: Path, rows: list[Row], pages: Pages | None) -> None:
+def _show(context: Context, folder: Path, rows: list[Row], found: Gathered, pages: Pages | None) -> None:
     shown = context.settings.report.shown
     for path in sorted((folder / "transcripts").glob("*.txt"))[:shown]:
         print(path.read_text("utf-8"))
     if shown:
-        print(plain(rows, small_judge(context)))
+        print(plain(rows, found.cautions))
         print(f"\nall of it: {folder}  (table.md, chart.png, audit.md, transcripts/)")
         if pages is not None:
             print(f"to look at: {folder / pages.NAME}")
@@ -281,7 +362,12 @@ def _track(
     prompts = own.members[0].manifest.fingerprint_of.episodes
     told = {f"judge.{folder.manifest.member}": folder.manifest.fingerprint_of.prompts for folder in own.members}
     told |= {role: prompts[f"{role}_prompts"] for role in ("simulator", "gold") if prompts.get(f"{role}_prompts")}
-    reported = Reported(fingerprint(content), folder, files, _cost(own), context.dataset.digest, told, conversations)
+    subject = fingerprint(
+        {"episodes": own.episodes.folder.name, "judged": [each.output.folder.name for each in own.members]}
+    )
+    reported = Reported(
+        fingerprint(content), subject, folder, files, _cost(own), context.dataset.digest, told, conversations
+    )
     track_rows(settings, rows, reported)
     if settings.report.shown:
         program = os.path.relpath(Path(sys.executable).parent / "mlflow")

@@ -2,27 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from ccfw import __version__
 from ccfw.records import LanguageMode, SimulationMode
-from ccfw.report import build, page
-from ccfw.report.board import LANGUAGES, Assistant, Board, board
+from ccfw.report import build, page, research
+from ccfw.report.board import LANGUAGES, Assistant, Board, board, unique
 from ccfw.report.composition import composition
 from ccfw.report.figures import use_fonts
 from ccfw.report.plots import Figure
 from ccfw.report.published_scores import PublishedScores
-from ccfw.report.sections import Report, TableView
+from ccfw.report.reader import PER_CHUNK
+from ccfw.report.reader_index import indexed
+from ccfw.report.research import Shelf
+from ccfw.report.sections import Chapter, Report, TableView
 from ccfw.report.standings import Terms
 from ccfw.resources import resource
+from ccfw.stages import researched
 from ccfw.stages.context import Context
-from ccfw.stages.gathered import Gathered, Judged
+from ccfw.stages.gathered import Gathered, Judged, legible
 from ccfw.stages.reading import Reading
 from ccfw.store import digest, write_atomically
 from ccfw.universe.reading import yaml_record
+
+
+@dataclass(frozen=True)
+class Research:
+    """What paper 2's stages left in the workspace, computed and not yet drawn."""
+
+    shelves: tuple[Shelf, ...]
+    tables: tuple[TableView, ...]
+
+    @classmethod
+    def of(cls, context: Context) -> Research:
+        """Read what there is."""
+        shelves = tuple(researched.shelves(Path(context.settings.workspace)))
+        return cls(shelves, research.tables(shelves))
+
+    @property
+    def digest(self) -> str:
+        """The hash of all that the tables say."""
+        return digest(_told(self.tables))
+
+    def drawings(self) -> tuple[Figure, ...]:
+        """Draw every figure."""
+        return tuple(research.drawings(self.shelves))
+
+    def chapters(self, figures: Sequence[Figure]) -> tuple[Chapter, ...]:
+        """Return the chapters of the page: one, or none where there is nothing."""
+        return (research.chapter(self.shelves, self.tables, figures),) if self.tables else ()
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write a page of nothing else, for a workspace without dialogues, and return all paths."""
+        figures = self.drawings()
+        facts = (("Program", f"ccfw {__version__}"),)
+        summary = "No dialogues were judged here."
+        report = Report(research.TITLE, facts, summary, (), (), self.chapters(figures))
+        page.write(folder / Pages.NAME, report, page.Embedded(indexed([]), [], PER_CHUNK, 0))
+        return [*files(folder, self.tables, figures), folder / Pages.NAME]
+
+
+def _told(tables: Sequence[TableView]) -> list[str]:
+    return [text for table in tables for text in (table.name, table.note, table.csv())]
 
 
 @dataclass(frozen=True)
@@ -32,42 +76,45 @@ class Pages:
     source: build.Source
     results: build.Results
     tables: tuple[TableView, ...]
+    research: Research
+    reading: Reading
+    """What the page's reader holds."""
+    total: int
+    """Conversations that it is a sample of."""
 
     NAME = "index.html"
 
     @classmethod
-    def of(cls, context: Context, found: Gathered, unless_interrupted: Callable[[], None]) -> Pages:
-        """Compute everything but the figures."""
+    def of(cls, context: Context, found: Gathered, reading: Reading, unless_interrupted: Callable[[], None]) -> Pages:
+        """Compute everything but the figures; ``reading`` is what the page's reader holds."""
         source = _source(context, found)
         results = build.compute(source, unless_interrupted)
         unless_interrupted()
-        return cls(source, results, tuple(build.tables(source, results)))
+        tables = tuple(build.tables(source, results))
+        return cls(source, results, tables, Research.of(context), reading, len(Reading.of(context, found)))
 
     @property
     def digest(self) -> str:
         """The hash of all that the files say."""
         said = [name + value for name, value in self.source.facts]
-        return digest([*said, *(text for table in self.tables for text in (table.name, table.note, table.csv()))])
+        return digest([*said, *_told((*self.tables, *self.research.tables))])
 
-    def write(self, context: Context, folder: Path, found: Gathered) -> list[Path]:
+    def write(self, folder: Path) -> list[Path]:
         """Write the tables, the figures, the summary and the page, and return their paths."""
         figures = tuple(build.drawings(self.source, self.results))
+        drawn = self.research.drawings()
         report = build.report(self.source, self.results, [figure.view for figure in figures])
-        written = files(folder, self.tables, figures)
+        report = report._replace(chapters=self.research.chapters(drawn))
+        written = files(folder, (*self.tables, *self.research.tables), (*figures, *drawn))
         write_atomically(folder / "summary.md", build.pull_request(self.source, self.results, self.NAME))
-        return [*written, folder / "summary.md", *_page(context, folder / self.NAME, report, found)]
-
-
-def _page(context: Context, path: Path, report: Report, found: Gathered) -> list[Path]:
-    """Write the page with the conversations in it."""
-    most = context.settings.report.episodes
-    page.write(path, report, Reading.of(context, found).embedded(most))
-    return [path]
+        page.write(folder / self.NAME, report, self.reading.embedded(self.total))
+        return [*written, folder / "summary.md", folder / self.NAME]
 
 
 def files(folder: Path, tables: Sequence[TableView], figures: Sequence[Figure]) -> list[Path]:
     """Write every table and figure in all its forms, and return their paths."""
-    return [*_tables(folder / "tables", tables), *_figures(folder / "figures", figures)]
+    drawn = [path for figure in figures for path in figure.write(folder / "figures")]
+    return [*_tables(folder / "tables", tables), *drawn]
 
 
 def _tables(folder: Path, tables: Sequence[TableView]) -> list[Path]:
@@ -79,18 +126,6 @@ def _tables(folder: Path, tables: Sequence[TableView]) -> list[Path]:
     return written
 
 
-def _figures(folder: Path, figures: Sequence[Figure]) -> list[Path]:
-    written = []
-    for figure in figures:
-        stem = folder / figure.view.name
-        for end, text in ((".svg", figure.view.svg), (".csv", figure.csv())):
-            written.append(stem.with_suffix(end))
-            write_atomically(written[-1], text)
-        written.append(stem.with_suffix(".png"))
-        written[-1].write_bytes(figure.png)
-    return written
-
-
 @lru_cache(maxsize=1)
 def published() -> PublishedScores:
     """Return the scores that the paper publishes."""
@@ -99,14 +134,14 @@ def published() -> PublishedScores:
 
 def _source(context: Context, found: Gathered) -> build.Source:
     settings = context.settings
-    shown = sorted(found.found.values(), key=lambda judged: judged.order)
-    main = _board(context, shown)
+    shown = found.ordered(found.found.values())
+    main = _board(context, found, shown)
     modes = [(found.mode, shown)]
     counterpart = None
     if found.counterpart:
         other = SimulationMode.GOLD if found.mode is SimulationMode.EVAL else SimulationMode.EVAL
-        runs = sorted(found.counterpart.values(), key=lambda judged: judged.order)
-        counterpart = _board(context, runs)
+        runs = found.ordered(found.counterpart.values())
+        counterpart = _board(context, found, runs)
         modes.append((other, runs))
     held = [(mode, judged.held) for mode, runs in modes for judged in runs]
     return build.Source(
@@ -116,10 +151,7 @@ def _source(context: Context, found: Gathered) -> build.Source:
         board=main,
         mode=found.mode,
         counterpart=counterpart,
-        others=tuple(
-            build.OtherGroup(differs, tuple(build.Other(run.label, run.scores, run.held) for run in runs))
-            for differs, runs in found.others
-        ),
+        others=tuple(_others(found)),
         composition=composition(context.selection, held),
         costs=tuple(judged.cost() for judged in shown),
         judge=found.judge,
@@ -128,17 +160,34 @@ def _source(context: Context, found: Gathered) -> build.Source:
     )
 
 
-def _board(context: Context, runs: Sequence[Judged]) -> Board:
-    assistants = [Assistant(run.model, run.label, run.scores, run.held) for run in runs]
+def _others(found: Gathered) -> Iterator[build.OtherGroup]:
+    for differs, runs in found.others:
+        if shown := legible(runs):
+            names = unique([found.name(run) for run in shown])
+            each = (build.Other(name, run.scores, run.held) for name, run in zip(names, shown, strict=True))
+            yield build.OtherGroup(differs, tuple(each))
+
+
+def _board(context: Context, found: Gathered, runs: Sequence[Judged]) -> Board:
+    outlines = context.dataset.outlines
+    assistants = [
+        Assistant(
+            run.model, found.name(run), run.scores, run.held, asked=found.asked(run, outlines), kind=found.kind(run)
+        )
+        for run in runs
+    ]
     return board(assistants, tuple(LanguageMode), context.selection, context.dataset.outlines)
 
 
 def _facts(context: Context, found: Gathered, shown: Board) -> tuple[tuple[str, str], ...]:
     settings, folders = context.settings, found.lead.members
-    prompts = ", ".join(sorted({f"{each.manifest.style} {each.manifest.fingerprint_of.prompts}" for each in folders}))
+    prompts = sorted({f"{each.manifest.style} (hash {each.manifest.fingerprint_of.prompts})" for each in folders})
     members = ", ".join(each.manifest.member for each in folders)
-    judge = found.judge if len(folders) == 1 else f"{found.judge}, the {found.aggregation} of {members}"
-    simulator = found.lead.members[0].manifest.fingerprint_of.episodes.get("simulator") or {}
+    judge = f"{found.judge}, the {found.aggregation} of {members}" if len(folders) > 1 else found.judge
+    if len(folders) == 1 and members != found.judge:
+        judge = f"{found.judge}: {members} alone"
+    simulator = folders[0].manifest.fingerprint_of.episodes.get("simulator") or {}
+    user = found.lead.line.simulator.label if found.lead.line else str(simulator.get("provider_model", "unknown"))
     chosen = [
         f"{name}={getattr(settings, name)}"
         for name in ("region", "identity", "domain", "subdomain", "age", "gender", "split", "limit")
@@ -147,13 +196,16 @@ def _facts(context: Context, found: Gathered, shown: Board) -> tuple[tuple[str, 
     if settings.trap.name != "all":
         chosen.append(f"trap={settings.trap.name}")
     return (
-        ("Dataset", f"{settings.dataset.name} {context.dataset.digest}, {len(context.dataset.outlines):,} scenarios"),
-        ("Chosen", ", ".join(chosen) or "all of them"),
+        (
+            "Dataset",
+            f"{settings.dataset.name}, {len(context.dataset.outlines):,} scenarios (hash {context.dataset.digest})",
+        ),
+        ("Chosen", ", ".join(chosen) or "all that were run"),
         ("Languages", ", ".join(LANGUAGES[language] for language in shown.languages) or "none"),
         ("Mode", found.mode.value),
         ("Judge", judge),
-        ("Judge's prompts", prompts),
-        ("Simulated user", str(simulator.get("provider_model", "unknown"))),
+        ("Judge's prompts", ", ".join(prompts)),
+        ("Simulated user", user),
         (
             "Intervals",
             f"{settings.bootstrap.level:.0%}, {settings.bootstrap.resamples:,} resamples, seed {settings.seed}",
@@ -163,7 +215,4 @@ def _facts(context: Context, found: Gathered, shown: Board) -> tuple[tuple[str, 
 
 
 def _cautions(found: Gathered, shown: Board) -> tuple[str, ...]:
-    cautions = []
-    if any(folder.manifest.fingerprint_of.member.size == "small" for folder in found.lead.members):
-        cautions.append("The judge is a small model: its scores show that the program works and say nothing else.")
-    return (*cautions, *use_fonts(shown.labels))
+    return (*found.cautions, *use_fonts(shown.labels))

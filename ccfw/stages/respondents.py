@@ -11,7 +11,7 @@ from ccfw.crisp.views import fields_of, norm_match_view, outcome_view, policy_vi
 from ccfw.llm.asking import ask, build_request
 from ccfw.records import Failure
 from ccfw.settings import Settings
-from ccfw.stages.crisp import Speaker, failure_of
+from ccfw.stages.crisp import Speaker, failure_of, shortened
 from ccfw.stages.drafting import role
 
 _STAGE = "responses"
@@ -98,6 +98,6 @@ class Bench:
             scale=scale,
             score=found.score if reply.value else None,
             failure=None if reply.value else failure_of(reply),
-            evidence=found.evidence,
-            reason=found.reason,
+            evidence=shortened(found.evidence),
+            reason=shortened(found.reason),
         )

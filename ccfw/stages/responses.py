@@ -3,37 +3,40 @@
 Reads   situations: ``dataset=normcompass_starter``, or ``dataset=normcompass`` as stage *refine* left it.
 Writes  ``crisp/responses/<fingerprint>/records.jsonl`` for each policy, its answers; below it for each judge
         ``scores/<fingerprint>/records.jsonl``; for the request as a whole ``table.md``, ``policies.csv``,
-        ``scores.csv``, and ``outcome.csv`` and ``norm_match.csv``, which ``stage=align`` takes as ``align.scores``.
+        ``cultures.csv``, ``scores.csv``, ``outcome.csv`` and ``norm_match.csv``, which ``stage=align`` takes as
+        ``align.scores``; ``lost_answers.csv``; under ``rating/`` what people are given to rate; ``situations.html``.
 Method  ``k`` answers with a paragraph of reasoning at temperature; the answer alone is judged for its outcome, 1 to 5,
         the reasoning for the norm, 0 to 2. What cannot be read is a typed failure, never a number.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ccfw.crisp.rating import Rated
 from ccfw.crisp.records import Loss, Reason, ResponseRecord, ResponseScore, Scale, Situation
 from ccfw.crisp.tally import Tally
-from ccfw.judging.scoring import combined
-from ccfw.records import FailureKind, LanguageMode
-from ccfw.report.crisp import SMALL_JUDGE, PolicyRow, plain, policies_table
-from ccfw.report.writing import comma_separated
-from ccfw.settings import Settings
+from ccfw.judging.scoring import Aggregation, combined
+from ccfw.records import FailureKind
+from ccfw.report.crisp import plain, policies_table, scores_by_culture_table
+from ccfw.report.situations import Answered
 from ccfw.settings.models import ModelConfig
-from ccfw.stages import testbed
-from ccfw.stages.batch import FAILURES, run_batch, workers
+from ccfw.stages import rating_sheets, testbed
+from ccfw.stages import response_tables as told
+from ccfw.stages.batch import FAILURES, RECORDS, check_records, run_batch, workers
 from ccfw.stages.context import Context, StageResult
-from ccfw.stages.crisp import Due, Speaker, all_calls, conclude, folder_of, track
-from ccfw.stages.evaluate import tell_unscored
+from ccfw.stages.crisp import Due, Speaker, all_calls, conclude, folder_of, loss_of, track
+from ccfw.stages.crisp_reader import write_reader
+from ccfw.stages.evaluate import tell_unscored as tell_unscored
 from ccfw.stages.respondents import Asked, Respondent
 from ccfw.stages.respondents import Bench as Bench
 from ccfw.store import Output, done_ids, fingerprint, read_records, write_atomically
 
-log = logging.getLogger(__name__)
 NAME = "responses"
+Place = tuple[str, Scale]
+"""A response, and what it is judged for."""
 PARSER = 1
 """Raised when the reading of replies changes: they are then read anew from the ledger, without a call."""
 
@@ -69,6 +72,9 @@ def run(context: Context) -> StageResult:
     """Collect and score what is missing, policy by policy, and write the table of all."""
     found = testbed.situations(context, NAME)
     total = StageResult(NAME, Path())
+    for policy in context.settings.policies.values():
+        for member in context.settings.judge.members.values():
+            check_records(scores_folder(context, policy, member) / RECORDS, ResponseScore)
     for name, policy in context.settings.policies.items():
         total.add(_answered(context, name, policy, found))
         if total.interrupted:
@@ -101,6 +107,7 @@ def _answered(context: Context, name: str, policy: ModelConfig, found: Sequence[
     output = Output(folder_of(context, NAME, content), context.stop)
     result = StageResult(NAME, output.folder)
     author = Respondent(context.settings, name, Speaker.of(context, policy, result))
+    check_records(output.records, ResponseRecord)
     with output:
         try:
             run_batch(
@@ -109,7 +116,7 @@ def _answered(context: Context, name: str, policy: ModelConfig, found: Sequence[
                 result,
                 list(_ids(found, name, context.settings.crisp.responses.k)),
                 author.respond,
-                broken=_broken,
+                broken=broken,
                 kind=ResponseRecord,
                 concurrency=workers(policy),
                 stop=context.stop,
@@ -142,20 +149,22 @@ def _scored(
                 result,
                 items,
                 bench.judge,
-                broken=_broken,
+                broken=broken,
                 kind=ResponseScore,
                 concurrency=workers(member),
                 stop=context.stop,
             )
             wanted = {key for key, _ in items}
             stored = read_records(output.records, ResponseScore, wanted)
-            tell_unscored(result, [each.failure for each in stored], "scores")
+            noun = f"scores by {member.name} of what {name} answered"
+            tell_unscored(result, [each.failure for each in stored], noun)
         finally:
             output.write_manifest(context.manifest(output, result, content, policy=name, member=member.name))
     return result
 
 
-def _broken(record: ResponseRecord | ResponseScore) -> str | None:
+def broken(record: ResponseRecord | ResponseScore) -> str | None:
+    """Return why a record is to be made again: the provider failed its call."""
     failure = record.failure
     return failure.detail if failure and failure.kind is FailureKind.INFRASTRUCTURE else None
 
@@ -166,31 +175,29 @@ def answers_of(
     """Return the stored answers of a policy to situations, in the order of these."""
     wanted = dict.fromkeys(key for key, _ in _ids(found, name, context.settings.crisp.responses.k))
     stored = {
-        each.response_id: each
-        for each in read_records(folder(context, policy) / "records.jsonl", ResponseRecord, wanted)
+        each.response_id: each for each in read_records(folder(context, policy) / RECORDS, ResponseRecord, wanted)
     }
     return {key: stored[key] for key in wanted if key in stored}
 
 
-def scores_of(context: Context, policy: ModelConfig) -> dict[tuple[str, Scale], float]:
-    """Return the stored scores of a policy's answers, members combined; what one of them lacks is missing."""
-    members = []
-    for member in context.settings.judge.members.values():
-        path = scores_folder(context, policy, member) / "records.jsonl"
-        members.append({(each.response_id, each.scale): each.score for each in read_records(path, ResponseScore)})
-    keys = dict.fromkeys(key for scores in members for key in scores)
-    every = {key: combined([scores.get(key) for scores in members], context.settings.judge.aggregation) for key in keys}
-    return {key: float(score) for key, score in every.items() if score is not None}
-
-
 class Collected(NamedTuple):
-    """One policy's answers with their scores, and how many of its calls were broken."""
+    """One policy's answers with their scores, and what there is instead where there is no answer or no score."""
 
     name: str
     model: ModelConfig
     answers: Mapping[str, ResponseRecord]
-    scores: Mapping[tuple[str, Scale], float]
-    broken: int
+    scores: Mapping[Place, float]
+    """Members combined; what one of them lacks is missing."""
+    by_judge: Mapping[str, Mapping[Place, int]]
+    unscored: Mapping[Place, Loss]
+    """Why there is no score, of each that a judge was asked for in vain."""
+    failed: Mapping[str, str]
+    """Answers that the provider broke off, with what it said."""
+
+    @property
+    def broken(self) -> int:
+        """How many answers the provider broke off."""
+        return len(self.failed)
 
 
 def collected(context: Context, found: Sequence[Situation]) -> list[Collected]:
@@ -199,19 +206,56 @@ def collected(context: Context, found: Sequence[Situation]) -> list[Collected]:
     every = []
     for name, policy in context.settings.policies.items():
         answers = answers_of(context, name, policy, found)
-        standing = done_ids(folder(context, policy) / FAILURES) & {key for key, _ in _ids(found, name, k)}
-        scores = scores_of(context, policy)
-        own = {key: score for key, score in scores.items() if key[0] in answers}
-        every.append(Collected(name, policy, answers, own, len(standing - set(answers))))
+        wanted = {key for key, _ in _ids(found, name, k)} - set(answers)
+        standing = read_records(folder(context, policy) / FAILURES, ResponseRecord, wanted)
+        failed = {each.response_id: each.failure.detail for each in standing if each.failure is not None}
+        by_judge: dict[str, dict[Place, int]] = {}
+        unscored: dict[Place, Loss] = {}
+        for judge, member in context.settings.judge.members.items():
+            by_judge[judge] = _judged(context, policy, member, answers, unscored)
+        aggregation = context.settings.judge.aggregation
+        every.append(Collected(name, policy, answers, _together(by_judge, aggregation), by_judge, unscored, failed))
     return every
+
+
+def _judged(
+    context: Context,
+    policy: ModelConfig,
+    member: ModelConfig,
+    answers: Mapping[str, ResponseRecord],
+    unscored: dict[Place, Loss],
+) -> dict[Place, int]:
+    """Return one judge's scores of answers, and put into ``unscored`` why it gave none."""
+    given: dict[Place, int] = {}
+    stored = scores_folder(context, policy, member)
+    for each in (record for name in (RECORDS, FAILURES) for record in read_records(stored / name, ResponseScore)):
+        place = each.response_id, each.scale
+        if each.response_id not in answers or place in given:
+            continue
+        if each.score is not None:
+            given[place] = each.score
+        elif each.failure is not None:
+            loss = loss_of(each.failure, Reason.NOT_SCORED)
+            detail = f"{each.scale.value} by {member.name}: {each.failure.kind.value}: {each.failure.detail}"
+            unscored.setdefault(place, loss.model_copy(update={"detail": detail}))
+    return given
+
+
+def _together(by_judge: Mapping[str, Mapping[Place, int]], aggregation: Aggregation) -> dict[Place, float]:
+    places = dict.fromkeys(place for scores in by_judge.values() for place in scores)
+    every = {place: combined([scores.get(place) for scores in by_judge.values()], aggregation) for place in places}
+    return {place: float(score) for place, score in every.items() if score is not None}
 
 
 def _reported(context: Context, total: StageResult, found: Sequence[Situation]) -> StageResult:
     settings = context.settings
     every = collected(context, found)
-    rows = [_row(each, settings) for each in every]
-    table = policies_table(rows, settings.judge.name, settings.bootstrap.level)
-    notes = cautions(settings)
+    labels = told.apart({each.name: each.model.label for each in every})
+    rows = [told.policy_row(each, settings)._replace(label=labels[each.name]) for each in every]
+    cultures = [row._replace(policy=labels[row.policy]) for each in every for row in told.culture_rows(each, settings)]
+    level = settings.bootstrap.level
+    table = policies_table(rows, settings.judge.name, level)
+    notes = told.cautions(settings)
     content = {
         "policies": {each.name: parts(context, each.model) for each in every},
         "judges": {name: judge_parts(context, each) for name, each in settings.judge.members.items()},
@@ -223,19 +267,41 @@ def _reported(context: Context, total: StageResult, found: Sequence[Situation]) 
     total.out = output.folder
     tally = Tally(len(found) * settings.crisp.responses.k * len(every))
     for each in every:
-        tally.add(_losses(each))
+        tally.add(loss for _, loss in told.losses(each))
+    situations = {each.situation_id: each for each in found}
+    answers = [Rated(situations[answer.situation_id], answer) for each in every for answer in each.answers.values()]
     with output:
-        report = StageResult(NAME, output.folder)
+        report = StageResult(NAME, output.folder, stopped=total.stopped)
         for name, scales in {"scores": tuple(Scale), **{scale.value: (scale,) for scale in Scale}}.items():
-            write_atomically(output.folder / f"{name}.csv", scores_csv(every, found, settings.judge.name, scales))
+            write_atomically(output.folder / f"{name}.csv", told.scores_csv(every, found, scales, settings))
+        write_atomically(output.folder / "lost_answers.csv", told.losses_csv(every, found))
         write_atomically(output.folder / "table.md", table.markdown())
-        paid_for = list(_outputs(context))
-        conclude(context, output, report, content, tally, "Responses", [table], notes=notes, parts=paid_for)
+        rating_sheets.write(output.folder, answers, settings)
+        paid_for, tables = list(_outputs(context)), [table, scores_by_culture_table(cultures, level)]
+        conclude(context, output, report, content, tally, "Responses", tables, notes=notes, parts=paid_for)
         for row in rows:
-            track(context, NAME, row.policy, content, _metrics(row), [output.folder / "policies.csv"])
+            track(context, NAME, row.policy, content, told.metrics(row), [output.folder / "policies.csv"])
+        read = read_answers(context, every)
+        write_reader(output.folder, settings, found, ways=testbed.ways(context), answers=read)
+    total.empty = report.empty
     if settings.report.shown:
         print(plain(table, notes), flush=True)
     return total
+
+
+def read_answers(context: Context, every: Sequence[Collected]) -> list[Answered]:
+    """Return answers with all that judges said of each, for whoever reads them."""
+    if not context.settings.report.page:
+        return []
+    labels, answers = told.apart({each.name: each.model.label for each in every}), list[Answered]()
+    for each in every:
+        remarks: dict[str, list[ResponseScore]] = {}
+        for member in context.settings.judge.members.values():
+            for name in (RECORDS, FAILURES):
+                for score in read_records(scores_folder(context, each.model, member) / name, ResponseScore):
+                    remarks.setdefault(score.response_id, []).append(score)
+        answers += [Answered(labels[each.name], one, tuple(remarks.get(key, ()))) for key, one in each.answers.items()]
+    return answers
 
 
 def _outputs(context: Context) -> Iterator[Output]:
@@ -243,97 +309,6 @@ def _outputs(context: Context) -> Iterator[Output]:
     for policy in context.settings.policies.values():
         yield Output(folder(context, policy))
         yield from (Output(scores_folder(context, policy, each)) for each in context.settings.judge.members.values())
-
-
-def cautions(settings: Settings) -> list[str]:
-    """Return what a reader must know before believing the scores."""
-    small = any(member.size == "small" for member in settings.judge.members.values())
-    own = sorted(set(settings.policies) & set(settings.judge.members)) if not small else []
-    notes = [SMALL_JUDGE] if small else []
-    return notes + [f"{name} judges its own answers." for name in own]
-
-
-def _losses(each: Collected) -> Iterator[Loss | None]:
-    for answer in each.answers.values():
-        if answer.failure is not None:
-            yield Loss(reason=Reason.NO_ANSWER, detail=f"{answer.failure.kind}: {answer.failure.detail}")
-        elif any((answer.response_id, scale) not in each.scores for scale in Scale):
-            yield Loss(reason=Reason.NOT_SCORED, detail="a judge gave no score that could be read")
-        else:
-            yield None
-    for _ in range(each.broken):
-        yield Loss(reason=Reason.INFRASTRUCTURE, detail="the provider failed the call; the same line tries again")
-
-
-def _row(each: Collected, settings: Settings) -> PolicyRow:
-    """Summarise one policy; every row uses the same resampling seed, so rows over the same norms pair."""
-    valid = [answer for answer in each.answers.values() if answer.failure is None]
-    outcome, match = clustered_means(
-        [[each.scores.get((answer.response_id, scale)) for scale in Scale] for answer in valid],
-        [answer.norm_id for answer in valid],
-        settings,
-    )
-    return PolicyRow(
-        policy=each.name,
-        label=each.model.label,
-        outcome=outcome,
-        norm_match=match,
-        valid=len(valid) / len(each.answers) if each.answers else 0.0,
-        answers=len(each.answers),
-        broken=each.broken,
-        unscored=sum((answer.response_id, scale) not in each.scores for answer in valid for scale in Scale),
-    )
-
-
-def _metrics(row: PolicyRow) -> dict[str, float]:
-    found = {"valid": row.valid, "answers": float(row.answers), "broken": float(row.broken)}
-    for name, interval in (("outcome", row.outcome), ("norm_match", row.norm_match)):
-        for suffix, value in (("", interval.mean), ("_lo", interval.low), ("_hi", interval.high)):
-            if value is not None:
-                found[f"{name}{suffix}"] = value
-    return found
-
-
-def clustered_means(values: Sequence[Sequence[float | None]], norms: Sequence[str], settings: Settings) -> list[Any]:
-    """Return the mean of each column with its percentile interval, whole norms drawn."""
-    import numpy as np
-
-    from ccfw.stats.bootstrap import Interval
-    from ccfw.stats.intervals import ratio_intervals
-
-    columns = len(values[0]) if values else len(Scale)
-    if not values:
-        return [Interval(None, None, None, 0)] * columns
-    array = np.array([[np.nan if x is None else x for x in row] for row in values], dtype=np.float64)
-    there = ~np.isnan(array)
-    terms = settings.bootstrap
-    bounds = ratio_intervals(
-        np.where(there, array, 0.0),
-        there.astype(np.float64),
-        np.random.default_rng(settings.seed),
-        resamples=terms.resamples,
-        level=terms.level,
-        clusters=np.asarray(norms),
-    )
-    ends = [[None if np.isnan(x) else x for x in side[0].tolist()] for side in bounds]
-    return [Interval(*each) for each in zip(*ends, there.sum(axis=0).tolist(), strict=True)]
-
-
-def scores_csv(every: Sequence[Collected], found: Sequence[Situation], judge: str, scales: Sequence[Scale]) -> str:
-    """Return scores as ``stage=align`` reads judges' scores, long; the cluster is the norm."""
-    regions = {each.situation_id: each.norm.region for each in found}
-    rows = [
-        (key, judge, scale.value, score, regions[answer.situation_id] or "other", _LANGUAGE, answer.norm_id)
-        for each in every
-        for key, answer in each.answers.items()
-        for scale in scales
-        if (score := each.scores.get((key, scale))) is not None
-    ]
-    shown = [(key, name, scale, f"{score:g}", *rest) for key, name, scale, score, *rest in rows]
-    return comma_separated(("item", "rater", "metric", "score", "region", "language", "cluster"), shown)
-
-
-_LANGUAGE = LanguageMode.ENGLISH.value
 
 
 def plan(context: Context) -> tuple[int, int]:
@@ -352,7 +327,7 @@ def due(context: Context) -> list[Due]:
         todo = max(0, number - len(have))
         every.append(Due("policy", policy, todo, todo * terms.tries))
         for member in settings.judge.members.values():
-            done = done_ids(scores_folder(context, policy, member) / "records.jsonl") if found else set()
+            done = done_ids(scores_folder(context, policy, member) / RECORDS) if found else set()
             own = {f"{key}::{scale.value}" for key in have for scale in Scale}
             judged = max(0, number * len(Scale) - len(done & own))
             every.append(Due("judge", member, judged, judged * settings.judging.tries))

@@ -34,7 +34,7 @@ from ccfw.stages.scored import bootstrap_parts, finish, from_model
 from ccfw.store import Output, digest, fingerprint, read_records, write_atomically
 from ccfw.training.guard import check_installed
 from ccfw.training.pairs import Calibration, Margin, accuracies, calibration
-from ccfw.training.planning import RewardPlan, reward_plan, shown_memory
+from ccfw.training.planning import reward_plan, shown_training
 from ccfw.training.scoring import CARD
 from ccfw.training.splitting import Split, split_pairs
 from ccfw.training.texts import Text, question_text
@@ -79,7 +79,7 @@ def folder(context: Context) -> Path:
 
 def run(context: Context) -> StageResult:
     """Train what is not trained yet, order the held-out pairs, and write what came of it."""
-    check_installed(NAME)
+    check_installed(f"stage={NAME}")
     settings, content = context.settings, parts(context)
     split = _split(context)
     output = Output(folder_of(context, NAME, content), context.stop)
@@ -112,7 +112,9 @@ def plan(context: Context) -> tuple[int, int]:
         )
     else:
         split = _split(context)
-    print(_shown(settings, reward_plan(settings.reward, split.train, len(split.held_out))))
+    print(
+        shown_training(NAME, settings.reward, reward_plan(settings.reward, split.train, len(split.held_out)), "pairs")
+    )
     return 0, 0
 
 
@@ -126,7 +128,7 @@ def stored_pairs(context: Context) -> list[Preference]:
         path = Path(given)
         missing = f"reward.pairs={given}: no pairs there"
     try:
-        found = list(read_records(path, Preference))
+        found = list(read_records(path, Preference, whole=given is not None))
     except StoreError as error:
         raise RequestError([f"reward.pairs: {error}"]) from None
     if not found:
@@ -179,9 +181,8 @@ def _held_out(context: Context, model: Path, split: Split) -> Held:
         for each in split.held_out
         for name in ("chosen", "rejected")
     }
-    distinct = {(each.prompt, each.answer): each for each in texts.values()}
-    found = from_model(context, settings.reward.name, str(model), list(distinct.values())).rewards
-    given = {key: found.get(distinct[each.prompt, each.answer].text_id) for key, each in texts.items()}
+    found = from_model(context, settings.reward.name, str(model), list(texts.values())).rewards
+    given = {key: found.get(each.text_id) for key, each in texts.items()}
     pairs = [
         (each, one - other)
         for each in split.held_out
@@ -222,9 +223,9 @@ def _write(
             "margin of a held-out pair: reward of the chosen less that of the rejected",
             output.folder / "margins",
         ),
-        *curves(_series(trained.curve), "step", output.folder / "curve"),
+        *curves(curve_series(trained.curve), "step", output.folder / "curve"),
     ]
-    write_atomically(output.folder / "curve.csv", _curve_csv(trained.curve))
+    write_atomically(output.folder / "curve.csv", curve_csv(trained.curve))
     rows = [
         (pair.pair_id, pair.kind.value, *values)
         for pair, *values in zip(held.kept, *held.margins.values(), strict=True)
@@ -353,34 +354,16 @@ def _readme(card: Mapping[str, Any], table: Table) -> str:
     return f"{intro}\n{table.markdown()}"
 
 
-def _series(curve: Sequence[Mapping[str, float]]) -> dict[str, list[tuple[float, float]]]:
+def curve_series(curve: Sequence[Mapping[str, float]]) -> dict[str, list[tuple[float, float]]]:
+    """Return what a figure of a training curve shows: points by what was logged."""
     names = ("loss", "accuracy", "margin", "mean_reward", "grad_norm", "learning_rate")
     found = {name: [(float(step), each[name]) for step, each in enumerate(curve, 1) if name in each] for name in names}
     return {name: points for name, points in found.items() if points}
 
 
-def _curve_csv(curve: Sequence[Mapping[str, float]]) -> str:
+def curve_csv(curve: Sequence[Mapping[str, float]]) -> str:
+    """Return a training curve as CSV."""
     names = list(dict.fromkeys(name for each in curve for name in each if "runtime" not in name))
     return comma_separated(
         ["step", *names], [[place, *(each.get(name) for name in names)] for place, each in enumerate(curve, 1)]
-    )
-
-
-def _shown(settings: Settings, found: RewardPlan) -> str:
-    config, weights = settings.reward, settings.reward.weights
-    how = "lora" if config.lora else "every parameter"
-    if config.top:
-        how = f"last {config.top.train} of {config.top.keep} layers"
-    return "\n".join(
-        [
-            f"{NAME}={config.name}: {weights.path or weights.package}, {how}, "
-            f"{found.trainable / 1e6:,.1f} of {weights.parameters:,.1f} million parameters",
-            f"  pairs: {found.pairs} trained on, {found.held_out} held out",
-            f"  steps: {found.steps}, {config.epochs:g} epochs of {config.batch} pairs at a time, "
-            f"learning rate {config.learning_rate:g}, {config.optimizer}",
-            f"  tokens: about {found.tokens:,}; the longest text about {found.longest}, {found.cut} of them above "
-            f"{config.max_tokens}",
-            shown_memory(found.memory, f"{config.micro_batch} pairs"),
-            f"  computing: about {found.flops:.1e} operations",
-        ]
     )

@@ -2,21 +2,23 @@
 
 Reads   the norms of stage *norms* under the same settings.
 Writes  ``crisp/scenarios/<fingerprint>/records.jsonl``, a norm's situations a line with their history;
-        ``failures.jsonl``, the norms of which none came about; ``report.md``.
+        ``failures.jsonl``, the norms of which not all came about, with those that did; ``report.md``.
 Method  the chronotopes of a norm are asked for one after another, each held against those accepted by its own
-        declaration, by its fields and by its vector; then the scenario. What is wrong goes into the next request.
+        declaration, by its fields and by its vector; then the scenario, which must not tell an accepted one of the
+        norm again. What is wrong goes into the next request.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ccfw.checks.issue import Issue
-from ccfw.crisp.checks import check_draft
+from ccfw.checks.text import normalise
+from ccfw.crisp.checks import check_draft, check_scene
 from ccfw.crisp.chronotopes import (
     DIMENSIONS,
     SCENARIO_FORM,
@@ -34,15 +36,15 @@ from ccfw.knowledge.embedders import Embedder, Stoppable, open_embedder
 from ccfw.knowledge.nearest import Floats
 from ccfw.records import Failure, FailureKind
 from ccfw.stages import norms as norms_stage
-from ccfw.stages.batch import FAILURES, run_batch, workers
+from ccfw.stages.batch import FAILURES, run_attempts
 from ccfw.stages.context import Context, StageResult
-from ccfw.stages.course import Course, next_attempts
-from ccfw.stages.crisp import Due, Patience, all_calls, conclude, drafting, folder_of, loss_of
+from ccfw.stages.course import Course
+from ccfw.stages.crisp import Due, Patience, all_calls, conclude, drafting, folder_of, loss_of, make_first
 from ccfw.stages.drafting import Assignment, Drafting
 from ccfw.store import Output, done_ids, fingerprint, read_records
 
 NAME = "scenarios"
-VERSION = 1
+VERSION = 2
 """Raised when checks change so that the same replies would give other situations."""
 _SLOTS = 1000
 """Keeps the requests of a norm's slots apart in the ledger."""
@@ -73,20 +75,11 @@ def run(context: Context) -> StageResult:
     result = StageResult(NAME, output.folder)
     author = _author(context, result)
     with output:
-        given_up = read_records(output.folder / FAILURES, ScenarioRecord)
-        attempts = next_attempts((each.norm_id, each.attempt, each.failure) for each in given_up)
+        earlier = {each.norm_id: _made(each) for each in read_records(output.folder / FAILURES, ScenarioRecord)}
+        items = [(each.norm_id, (each, earlier.get(each.norm_id, ()))) for each in chosen]
+        model = context.settings.generator
         try:
-            run_batch(
-                context.runner,
-                output,
-                result,
-                [(each.norm_id, (each, attempts.get(each.norm_id, 0))) for each in chosen],
-                author.write,
-                broken=lambda record: record.failure.detail if record.failure else None,
-                kind=ScenarioRecord,
-                concurrency=workers(context.settings.generator),
-                stop=context.stop,
-            )
+            run_attempts(context, output, result, items, author.write, kind=ScenarioRecord, model=model)
         finally:
             _conclude(context, output, result, content, chosen)
     return result
@@ -95,41 +88,58 @@ def run(context: Context) -> StageResult:
 def _conclude(
     context: Context, output: Output, result: StageResult, content: dict[str, Any], chosen: Sequence[Norm]
 ) -> None:
-    each, ids = context.settings.crisp.scenarios.per_norm, {norm.norm_id for norm in chosen}
-    tally = Tally(each * len(chosen))
+    each, wanted = context.settings.crisp.scenarios.per_norm, {norm.norm_id for norm in chosen}
+    tally = Tally(0)
     likest: list[float] = []
-    for path in (output.records, output.folder / FAILURES):
-        for record in read_records(path, ScenarioRecord, ids):
-            tally.add(slot.loss for slot in record.slots)
-            likest += [slot.likeness for slot in record.slots if slot.situation and slot.likeness is not None]
-            if record.failure is not None:
-                tally.add([loss_of(record.failure, Reason.SCENARIO)] * (each - len(record.slots)))
+    scenes: list[str] = []
+    for record in _stored(output.folder):
+        wanted.add(record.norm_id)
+        tally.add(slot.loss for slot in record.slots)
+        likest += [slot.likeness for slot in record.slots if slot.situation and slot.likeness is not None]
+        scenes += [normalise(slot.situation.draft.scenario) for slot in record.slots if slot.situation]
+        if record.failure is not None:
+            tally.add([loss_of(record.failure, Reason.NO_SCENARIO)] * (each - len(record.slots)))
+    tally.taken = each * len(wanted)
     compared = bool(content["embedder"])
     notes = [] if compared else ["No embedder, or no threshold: chronotopes were not compared by vectors."]
+    if again := len(scenes) - len(set(scenes)):
+        notes.append(f"{again} of {len(scenes)} scenes stand word for word under another norm: is the generator stuck?")
     metrics = {"greatest_likeness": max(likest)} if likest else {}
     conclude(context, output, result, content, tally, "Scenarios", metrics=metrics, notes=notes)
 
 
-def records(context: Context) -> Path:
-    """Return the file of the situations under the job's settings, which may not be there yet."""
-    return folder_of(context, NAME, parts(context)) / "records.jsonl"
+def _stored(folder: Path, ids: Container[str] | None = None) -> Iterator[ScenarioRecord]:
+    """Yield what came of every norm, or of some: also where not all situations came about."""
+    for name in ("records.jsonl", FAILURES):
+        yield from read_records(folder / name, ScenarioRecord, ids)
+
+
+def _made(record: ScenarioRecord) -> tuple[Slot, ...]:
+    return tuple(slot for slot in record.slots if slot.situation is not None)
 
 
 def situations(context: Context, stage: str) -> list[Situation]:
     """Return the situations of the job's norms, for a stage; raise ``RequestError`` when there are none."""
     wanted = {norm.norm_id: number for number, norm in enumerate(norms_stage.kept_norms(context, stage))}
-    found = sorted(read_records(records(context), ScenarioRecord, wanted), key=lambda each: wanted[each.norm_id])
+    stored = _stored(folder_of(context, NAME, parts(context)), wanted)
+    found = sorted(stored, key=lambda each: wanted[each.norm_id])
     made = [slot.situation for record in found for slot in record.slots if slot.situation is not None]
     if not made:
-        raise RequestError([f"stage={stage}: no situations under these settings; make them first: stage={NAME}"])
+        first = make_first(context.settings, NAME)
+        raise RequestError([f"stage={stage}: no situations under these settings; {first}"])
     return made
 
 
-def expected(context: Context) -> int:
-    """Return how many situations there are, or will be at most where this job makes them first."""
+def expected(context: Context) -> set[str]:
+    """Return the ids of the situations that there are, or will be at most where this job makes them first."""
     if NAME in context.settings.stage.runs:
-        return norms_stage.expected(context) * context.settings.crisp.scenarios.per_norm
-    return len(situations(context, "refine"))
+        each = range(1, context.settings.crisp.scenarios.per_norm + 1)
+        return {_situation_id(norm, number) for norm in norms_stage.expected(context) for number in each}
+    return {each.situation_id for each in situations(context, "refine")}
+
+
+def _situation_id(norm: str, number: int) -> str:
+    return f"{norm}__s{number}"
 
 
 def plan(context: Context) -> tuple[int, int]:
@@ -139,12 +149,10 @@ def plan(context: Context) -> tuple[int, int]:
 
 def due(context: Context) -> list[Due]:
     """Return what each role's model would be asked: the least and the most calls, given what is stored."""
-    terms, path = context.settings.crisp.scenarios, records(context)
-    if norms_stage.NAME in context.settings.stage.runs:
-        todo = norms_stage.expected(context) - len(done_ids(path))
-    else:
-        todo = len({norm.norm_id for norm in norms_stage.kept_norms(context, NAME)} - done_ids(path))
-    slots = max(0, todo) * terms.per_norm
+    terms, folder = context.settings.crisp.scenarios, folder_of(context, NAME, parts(context))
+    todo = norms_stage.expected(context) - done_ids(folder / "records.jsonl")
+    made = sum(len(_made(each)) for each in read_records(folder / FAILURES, ScenarioRecord, todo))
+    slots = len(todo) * terms.per_norm - made
     return [Due("generator", context.settings.generator, 2 * slots, 2 * slots * terms.tries)]
 
 
@@ -184,43 +192,50 @@ class Author:
     scenarios: Drafting
     nearness: Nearness
 
-    async def write(self, item: tuple[Norm, int]) -> ScenarioRecord:
-        """Have the situations of one norm written, given with how often it was given up before."""
-        norm, attempt = item
-        slots: list[Slot] = []
-        accepted: list[Chronotope] = []
-        for number in range(1, self.per_norm + 1):
-            slot = await self._slot(norm, number, accepted, attempt)
-            if isinstance(slot, Failure):
-                return ScenarioRecord(norm_id=norm.norm_id, slots=(), failure=slot, attempt=attempt)
-            slots.append(slot)
+    async def write(self, item: tuple[Norm, Sequence[Slot]], attempt: int) -> ScenarioRecord:
+        """Have the situations of one norm written that earlier attempts have not brought about."""
+        norm, before = item
+        slots = {slot.number: slot for slot in before}
+        accepted = [slot.situation.chronotope for slot in before if slot.situation is not None]
         failure = None
-        if all(slot.situation is None for slot in slots):
-            lost = slots[0].loss
-            failure = Failure(kind=FailureKind.INCONSISTENT, detail=lost.detail if lost else "no situation")
-        return ScenarioRecord(norm_id=norm.norm_id, slots=tuple(slots), failure=failure, attempt=attempt)
+        for number in range(1, self.per_norm + 1):
+            if number in slots:
+                continue
+            scenes = [each.situation.draft for each in slots.values() if each.situation is not None]
+            slot = await self._slot(norm, number, accepted, scenes, attempt)
+            if isinstance(slot, Failure):
+                failure = slot
+                break
+            slots[number] = slot
+        lost = [slot.loss for slot in slots.values() if slot.loss is not None]
+        if failure is None and lost:
+            failure = Failure(kind=FailureKind.INCONSISTENT, detail=lost[0].detail)
+        made = tuple(slots[number] for number in sorted(slots))
+        return ScenarioRecord(norm_id=norm.norm_id, slots=made, failure=failure, attempt=attempt)
 
-    async def _slot(self, norm: Norm, number: int, accepted: list[Chronotope], attempt: int) -> Slot | Failure:
+    async def _slot(
+        self, norm: Norm, number: int, accepted: list[Chronotope], scenes: Sequence[Draft], attempt: int
+    ) -> Slot | Failure:
         """Have one situation written; what was found about its chronotope stays among the accepted."""
         first = Course[Declared](attempt * _SLOTS + number)
         failure = await self.chronotopes.draft(first, self._chronotope(norm, tuple(accepted)))
         if failure is not None:
             if failure.kind is FailureKind.INFRASTRUCTURE:
                 return failure
-            return _slot(number, None, loss_of(failure, Reason.CHRONOTOPE), first, None, None)
+            return _slot(number, None, loss_of(failure, Reason.NO_CHRONOTOPE), first, None, None)
         assert first.draft is not None
         chronotope = first.draft.chronotope
         likeness = self.nearness.greatest(chronotope, accepted)
         accepted.append(chronotope)
         second = Course[Draft](attempt * _SLOTS + number)
-        failure = await self.scenarios.draft(second, _scenario(norm, chronotope))
+        failure = await self.scenarios.draft(second, _scenario(norm, chronotope, scenes))
         if failure is not None:
             if failure.kind is FailureKind.INFRASTRUCTURE:
                 return failure
-            return _slot(number, None, loss_of(failure, Reason.SCENARIO), first, second, likeness)
+            return _slot(number, None, loss_of(failure, Reason.NO_SCENARIO), first, second, likeness)
         assert second.draft is not None
         made = Situation(
-            situation_id=f"{norm.norm_id}__s{number}",
+            situation_id=_situation_id(norm.norm_id, number),
             norm=norm,
             chronotope=chronotope,
             draft=second.draft,
@@ -247,7 +262,7 @@ class Author:
         )
 
 
-def _scenario(norm: Norm, chronotope: Chronotope) -> Assignment[Draft]:
+def _scenario(norm: Norm, chronotope: Chronotope, scenes: Sequence[Draft]) -> Assignment[Draft]:
     fields = {
         "norm": norm.norm,
         "culture": norm.culture,
@@ -258,7 +273,7 @@ def _scenario(norm: Norm, chronotope: Chronotope) -> Assignment[Draft]:
         SCENARIO_FORM,
         read_draft,
         lambda faults: fields | {"faults": faults},
-        partial(check_draft, norm),
+        lambda made: (*check_draft(norm, made), *check_scene(made, scenes)),
         None,
     )
 

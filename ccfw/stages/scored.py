@@ -1,6 +1,7 @@
 """What stages *triplets* and *best_of_n* share: rewards of texts by every scorer of the job, and the page they write.
 
-A scorer is a file of rewards, or a reward model; what a model gives is stored, so that each text is read once.
+A scorer is a file of rewards, a reward model, or a judge; what a model or a judge gives is stored, so that each text is
+read once.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from ccfw.knowledge import tables
 from ccfw.report.agreement import Table
 from ccfw.report.crisp import page
 from ccfw.settings import Settings
+from ccfw.stages import judge_scorer
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.crisp import folder_of, track
+from ccfw.stages.judge_scorer import Answer
 from ccfw.store import Output, RecordFile, digest, fingerprint, read_records, write_atomically
 from ccfw.training.texts import Reward, Text, read_rewards
 
@@ -40,24 +43,38 @@ class Scorer(NamedTuple):
     """Texts of which the question's beginning did not fit."""
 
 
-def scorers(context: Context, texts: Sequence[Text], stage: str) -> list[Scorer]:
-    """Return every scorer of the job with its rewards of texts; raise ``RequestError`` with all that is wrong."""
+def scorers(
+    context: Context, texts: Sequence[Text], answers: Mapping[str, Answer], result: StageResult
+) -> list[Scorer]:
+    """Return every scorer of the job with its rewards of texts; raise ``RequestError`` with all that is wrong.
+
+    ``answers`` are those texts that a judge can be shown. Calls, failures and a stop are counted into ``result``.
+    """
     places = {name: _place(context, place) for name, place in context.settings.rewards.scorers.items()}
     if not places:
-        raise RequestError(
-            [f"stage={stage}: whose rewards? +rewards.scorers.<name>=<file of rewards, or a model's folder or name>"]
-        )
+        how = "+rewards.scorers.<name>=<file of rewards, or a model's folder or name>"
+        raise RequestError([f"stage={result.stage}: whose rewards? {how}"])
+    judge_scorer.check(context.settings, answers)
     problems: list[str] = []
     files: dict[str, Scorer] = {}
     for name, place in places.items():
         path = Path(place)
+        if place in judge_scorer.JUDGED:
+            continue
         if path.suffix in _FILES or path.is_file():
             files[name] = _from_file(name, path, problems)
         elif not path.is_dir() and (path.is_absolute() or place.startswith(".") or place.count("/") > 1):
             problems.append(f"rewards.scorers.{name}={place}: no such file or folder")
     if problems:
         raise RequestError(problems)
-    return [files.get(name) or from_model(context, name, place, texts) for name, place in places.items()]
+    found = []
+    for name, place in places.items():
+        if place in judge_scorer.JUDGED:
+            scale = judge_scorer.JUDGED[place]
+            found.append(Scorer(name, *judge_scorer.from_judge(context, name, scale, answers, result), cut=0))
+        else:
+            found.append(files.get(name) or from_model(context, name, place, texts))
+    return found
 
 
 def trained_norms(context: Context) -> frozenset[str]:
@@ -112,7 +129,8 @@ def from_model(context: Context, name: str, place: str, texts: Sequence[Text]) -
     failures = Counter(each.failure for each in stored.values() if each.failure)
     for failure, count in failures.items():
         log.warning("rewards.scorers.%s: no reward of %d texts: %s", name, count, failure)
-    found = {wanted[key].text_id: each.reward for key, each in stored.items() if each.reward is not None}
+    given = ((each.text_id, stored[_key(each)].reward) for each in texts)  # two texts may say the same
+    found = {text_id: reward for text_id, reward in given if reward is not None}
     cut = sum(each.cut > 0 for each in stored.values())
     if cut:
         log.warning("rewards.scorers.%s: the beginning of the question did not fit in %d texts", name, cut)

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ccfw.crisp.reading import read_situation_file, read_situations, shipped_folder
-from ccfw.crisp.records import SPLITS, Situation
+from ccfw.crisp.records import SPLITS, RefineRecord, Situation
 from ccfw.datasets import NORMCOMPASS, SITUATIONS
 from ccfw.errors import RequestError
 from ccfw.selection import stratified
 from ccfw.settings import Settings
-from ccfw.stages import refine, scenarios
+from ccfw.stages import norms, refine, scenarios
 from ccfw.stages.context import Context
-from ccfw.stages.crisp import chosen, folder_of
+from ccfw.stages.crisp import chosen, folder_of, make_first, region_of
 from ccfw.store import digest, read_records
 
 
 def situations(context: Context, stage: str) -> tuple[Situation, ...]:
-    """Return the job's situations in the stratified order, at most ``limit`` of them, for a stage.
+    """Return the job's situations in the stratified order, for a stage.
 
+    ``limit`` takes so many of a dataset that ships and of a file of one's own. Of those that *refine* kept it takes the
+    norms that it takes in the stages before, with all that came of each, so that nothing is made and then left out.
     Raises ``RequestError`` with every value that no situation has, when the dataset holds dialogues, and when it is not
     there.
     """
     settings = context.settings
     admitted = _admitted(everything(context, stage), settings)
     ordered = stratified(((each.norm.culture, each.situation_id, each) for each in admitted), settings.seed)
-    return ordered[: settings.limit]
+    if settings.limit is None or not _refined(settings):
+        return ordered[: settings.limit]
+    wanted = set(norms.chosen_rows(settings))
+    return tuple(each for each in ordered if each.norm.norm_id in wanted)
 
 
 def check(settings: Settings, stage: str) -> None:
@@ -35,6 +40,10 @@ def check(settings: Settings, stage: str) -> None:
     if name not in SITUATIONS:
         options = " or ".join(f"dataset={each}" for each in SITUATIONS)
         problems.append(f"dataset={name}: holds no situations; stage={stage} reads {options}")
+    elif refine.NAME in settings.stage.runs and not _refined(settings):
+        given = f"dataset={name}" if settings.dataset.path is None else f"dataset.path={settings.dataset.path}"
+        instead = f"dataset={NORMCOMPASS} reads them"
+        problems.append(f"{given}: stage={stage} would not read what stage={refine.NAME} of this job makes; {instead}")
     problems += [
         f"split={each}: no such split; options: {', '.join(SPLITS)}" for each in settings.split if each not in SPLITS
     ]
@@ -48,20 +57,20 @@ def everything(context: Context, stage: str) -> tuple[Situation, ...]:
     check(context.settings, stage)
     if dataset.path is not None:
         return read_situation_file(Path(dataset.path), "dataset.path")
-    if dataset.name != NORMCOMPASS:
+    if not _refined(context.settings):
         return read_situations(shipped_folder())
     path = folder_of(context, refine.NAME, refine.parts(context)) / refine.LIST
     found = tuple(read_records(path, Situation))
     if not found:
-        made = f"make them first, under the same settings: stage={refine.NAME}"
-        raise RequestError([f"dataset={NORMCOMPASS}: no situations at {path}; {made}"])
+        first = make_first(context.settings, refine.NAME)
+        raise RequestError([f"dataset={NORMCOMPASS}: no situations at {path}; {first}"])
     return found
 
 
 def _admitted(found: tuple[Situation, ...], settings: Settings) -> list[Situation]:
     facets: dict[str, tuple[Sequence[str], Callable[[Situation], str]]] = {
         "crisp.cultures": (settings.crisp.cultures, lambda each: each.norm.culture),
-        "region": (settings.region, lambda each: each.norm.region.value if each.norm.region else "none"),
+        "region": (settings.region, lambda each: region_of(each.norm)),
         "split": (settings.split, lambda each: each.split),
         "ids": (settings.ids, lambda each: each.situation_id),
     }
@@ -86,17 +95,24 @@ def _admitted(found: tuple[Situation, ...], settings: Settings) -> list[Situatio
 
 def made_here(settings: Settings) -> bool:
     """Whether the job itself makes its situations, so that they need not be there beforehand."""
-    dataset = settings.dataset
-    return dataset.name == NORMCOMPASS and dataset.path is None and refine.NAME in settings.stage.runs
+    return _refined(settings) and refine.NAME in settings.stage.runs
+
+
+def _refined(settings: Settings) -> bool:
+    """Whether the dataset is what stage *refine* kept under the job's own settings."""
+    return settings.dataset.name == NORMCOMPASS and settings.dataset.path is None
 
 
 def expected(context: Context, stage: str) -> int:
     """Return how many situations there are, or will be at most where this job makes them first."""
-    settings = context.settings
-    if made_here(settings):
-        most = scenarios.expected(context)
-        return min(most, settings.limit or most)
+    if made_here(context.settings):
+        return len(scenarios.expected(context))
     return len(situations(context, stage))
+
+
+def ways(context: Context) -> Mapping[str, RefineRecord]:
+    """Return how the job's situations came through refinement, by situation; none of those refined elsewhere."""
+    return refine.ways(context) if _refined(context.settings) else {}
 
 
 def digest_of(found: tuple[Situation, ...]) -> str:

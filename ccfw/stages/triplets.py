@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ccfw.align.alignment import ALL, Group
-from ccfw.crisp.records import Situation, Triplet, TripletRecord
+from ccfw.crisp.records import ResponseRecord, Situation, Triplet, TripletRecord
 from ccfw.errors import RequestError
 from ccfw.report.crisp import plain
 from ccfw.settings import Settings
-from ccfw.stages import preferences, testbed
+from ccfw.stages import judge_scorer, preferences, testbed
 from ccfw.stages.context import Context, StageResult
-from ccfw.stages.crisp import folder_of
+from ccfw.stages.crisp import Due, all_calls, folder_of
 from ccfw.stages.rated import terms_of
 from ccfw.stages.scored import Scorer, bootstrap_parts, finish, scorers, tell_missing, trained_norms
 from ccfw.store import Output, digest, read_records
@@ -40,7 +41,10 @@ def run(context: Context) -> StageResult:
     settings = context.settings
     pairs, counts = _unseen(context)
     texts = [each for situation, triplet in pairs for each in texts_of(situation, triplet)]
-    every = scorers(context, texts, NAME)
+    result = StageResult(NAME, Path())
+    every = scorers(context, texts, answers_of(pairs), result)
+    if result.stopped:
+        return result
     tell_missing(NAME, every, [each.text_id for each in texts], "answers")
     kept = _kept([situation for situation, _ in pairs], every)
     counts |= {"without_reward": len(pairs) - len(kept), "ranked": len(kept)}
@@ -50,7 +54,7 @@ def run(context: Context) -> StageResult:
         )
     content = _parts(settings, texts, every)
     output = Output(folder_of(context, NAME, content), context.stop)
-    result = StageResult(NAME, output.folder, done=len(kept), skipped=0)
+    result.out, result.done = output.folder, len(kept)
     found = {each.name: ranking(_rewards(kept, each), terms_of(settings)) for each in every}
     table = ranking_table(found, settings.bootstrap.level)
     notes = _notes(counts)
@@ -62,9 +66,36 @@ def run(context: Context) -> StageResult:
     return result
 
 
-def plan(_context: Context) -> tuple[int, int]:
-    """Return the calls of the stage: none, whoever the scorers are."""
-    return 0, 0
+def plan(context: Context) -> tuple[int, int]:
+    """Return the calls of the stage: those of judges among the scorers."""
+    return all_calls(due(context))
+
+
+def due(context: Context) -> list[Due]:
+    """Return what judges among the scorers would be asked, given what is stored."""
+    return judge_scorer.due(context, answers_of(_unseen(context)[0])) if judge_scorer.scales(context.settings) else []
+
+
+def answers_of(pairs: Sequence[tuple[Situation, Triplet]]) -> dict[str, judge_scorer.Answer]:
+    """Return the answers of triplets as a judge is shown them, by text id; they have no reasoning."""
+    return {
+        text.text_id: judge_scorer.Answer(
+            situation,
+            ResponseRecord(
+                response_id=text.text_id,
+                situation_id=situation.situation_id,
+                norm_id=situation.norm.norm_id,
+                culture=situation.norm.culture,
+                policy=NAME,
+                number=1,
+                answer=text.answer,
+                reasoning="",
+                failure=None,
+            ),
+        )
+        for situation, triplet in pairs
+        for text in texts_of(situation, triplet)
+    }
 
 
 def with_triplets(context: Context) -> list[tuple[Situation, Triplet]]:

@@ -1,9 +1,9 @@
-"""Stage *view*: every stored conversation in the browser, however many there are.
+"""Stage *view*: every stored dialogue in the browser, however many there are.
 
 Reads   what *report* compares: the episodes of every assistant that the job's judge judged, in both languages and both
         modes. Where the job's own are not judged yet, they are shown without scores.
 Writes  nothing but scores that are read for the first time, which are kept beside the judgements as by *report*.
-Method  a small server on this machine; the page asks it for a part of the list, and for the conversation that is
+Method  a small server on this machine; the page asks it for a part of the list, and for the dialogue that is
         opened. Ctrl-C ends it.
 """
 
@@ -45,6 +45,7 @@ def _reading(context: Context) -> Reading:
     own = Judged(settings.model.name, settings.model.label, episodes_output(context), (), settings.judge.aggregation)
     shown = [run.episodes.folder for run in (*found.found.values(), *found.counterpart.values())] if found else []
     reading = Reading.of(context, found, () if own.episodes.folder in shown else (own,))
+    reading = reading.without(reading.damaged(whole=False))
     if not len(reading):
         raise RequestError(
             [
@@ -80,6 +81,6 @@ def _front(context: Context, reading: Reading) -> Report:
         ("Dataset", settings.dataset.name),
         ("Chosen", f"{len(context.selection):,} of {len(context.dataset.outlines):,} scenarios"),
         ("Assistants", ", ".join(reading.index.known["model"])),
-        ("Conversations", f"{len(reading):,}"),
+        ("Dialogues", f"{len(reading):,}"),
     )
-    return Report(f"Conversations: {settings.dataset.name}", facts, "", (), ())
+    return Report(f"Dialogues: {settings.dataset.name}", facts, "", (), ())

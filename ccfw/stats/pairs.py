@@ -1,9 +1,8 @@
 """Differences between systems over what they share, all judged at once (paper 1, section 4.1: paired comparisons).
 
 Systems that met the same seeds have paired scores, and what grew from one seed hangs together: a unit is a seed. For
-every two systems the figure is the mean difference over the items that both have. A resample draws units, the same for
-all pairs, so that the misses of all differences have the joint distribution that they need for a simultaneous test: the
-largest studentised miss over all of them (Westfall & Young 1993, single step; Romano & Wolf 2005 for the bootstrap).
+every two systems the figure is the mean difference over the items that both have. Whether differences are there is
+tested on all of them at once, by the signs of units (``ccfw.stats.randomization``); intervals are the bootstrap's.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccfw.stats.intervals import percentile
+from ccfw.stats.randomization import sign_flipped
 from ccfw.stats.resampling import Array, Ints, distinct_columns, ratios, resampled
 
 _UNITS = (1, 2, 3, 6, 9, 18)
@@ -76,34 +76,7 @@ def paired(
     features = np.concatenate([flat, distinct], axis=1)
     found = resampled(features, ratios(flat.shape[1], places, scale), rng, resamples=resamples, clusters=units)
     bounds = percentile(found, level)
-    shared = _units_shared(distinct, units)[places]
-    p = adjusted(found.point[0], found.draws[:, 0], shared >= fewest)
+    p = sign_flipped(np.where(held, flat, np.nan), units, rng, resamples=resamples, fewest=fewest)
     shape = (pairs.shape[1], measures)
     point, low, high = (each[0].reshape(shape) for each in bounds)
     return Pairs(pairs[0], pairs[1], held.sum(axis=0).reshape(shape), point, low, high, p.reshape(shape))
-
-
-def _units_shared(held: NDArray[np.bool_], units: NDArray[np.int64]) -> Ints:
-    """Return of how many units each column has an item."""
-    return np.array([len(np.unique(units[column])) for column in held.T], dtype=np.int64)
-
-
-def adjusted(point: Array, draws: Array, tested: NDArray[np.bool_]) -> Array:
-    """Return two-sided p-values of ``point = 0`` (figures,), adjusted over all that are ``tested``.
-
-    It is the share of resamples (resamples × figures) whose largest studentised miss is at least a figure's own size.
-    """
-    p = np.full(point.shape, np.nan)
-    tested = tested & ~np.isnan(point) & ~np.isnan(draws).any(axis=0)
-    if not tested.any() or len(draws) < 2:
-        return p
-    misses = np.abs(draws[:, tested] - point[tested])
-    error = np.sqrt((misses**2).mean(axis=0))
-    sizes = np.abs(point[tested])
-    flat = error <= _ROUNDING * np.maximum(1.0, sizes)  # every unit differs by the same: surely, or not at all
-    scaled = np.divide(misses, error, out=np.zeros_like(misses), where=~flat)
-    largest = np.sort(scaled.max(axis=1))
-    own = np.divide(sizes, error, out=np.where(sizes > _ROUNDING, np.inf, 0.0), where=~flat)
-    as_large = len(largest) - np.searchsorted(largest, own - _ROUNDING)
-    p[tested] = (1.0 + as_large) / (1.0 + len(largest))
-    return p

@@ -29,28 +29,42 @@ class Ranking(NamedTuple):
     """Whether a system (row) is surely better than another (column)."""
 
 
-def ranking(point: Array, draws: Array, *, level: float = 0.95, higher_is_better: bool = True) -> Ranking:
-    """Return ranks that all hold at once with probability ``level``.
+def ranking(point: Array, better: NDArray[np.bool_], *, higher_is_better: bool = True) -> Ranking:
+    """Return ranks by the figures ``point`` (systems,), with the bounds that sure differences leave.
 
-    ``point`` (systems,) and ``draws`` (resamples × systems) come from one resampling, so that differences are paired. A
-    system is surely better where its difference exceeds ``c`` standard errors, ``c`` being the level's quantile over
-    resamples of the largest studentised miss of any pair (Mogstad, Romano, Shaikh & Wilhelm, Review of Economic Studies
-    2024): the best rank is then 1 + those surely better, the worst all − those surely worse. A system without a figure
-    (``nan``) has rank, bounds and group 0.
+    ``better`` (systems × systems) says whether a system (row) is surely better than another, all at once at a level:
+    the best rank is 1 + those surely better, the worst all − those surely worse, and all bounds hold at once at that
+    level (Mogstad, Romano, Shaikh & Wilhelm, Review of Economic Studies 2024). A system without a figure (``nan``) has
+    rank, bounds and group 0.
     """
     there = np.flatnonzero(~np.isnan(point))
     sign = 1.0 if higher_is_better else -1.0
-    better = np.zeros((len(point), len(point)), dtype=np.bool_)
-    better[np.ix_(there, there)] = _surely_better(sign * point[there], sign * draws[:, there], level)
+    sure = np.zeros_like(better)
+    sure[np.ix_(there, there)] = better[np.ix_(there, there)]
     rank, low, high = (np.zeros(len(point), dtype=np.int64) for _ in range(3))
     rank[there] = 1 + (sign * point[there] > sign * point[there][:, None]).sum(axis=1)
-    low[there] = 1 + better.sum(axis=0)[there]
-    high[there] = len(there) - better.sum(axis=1)[there]
-    return Ranking(rank, low, high, _groups(rank, better), better)
+    low[there] = 1 + sure.sum(axis=0)[there]
+    high[there] = len(there) - sure.sum(axis=1)[there]
+    return Ranking(rank, low, high, _groups(rank, sure), sure)
 
 
-def _surely_better(point: Array, draws: Array, level: float) -> NDArray[np.bool_]:
-    """Return whether each system (row) is better than each other (column), all at once with probability ``level``."""
+def surely_better(
+    point: Array, draws: Array, *, level: float = 0.95, higher_is_better: bool = True
+) -> NDArray[np.bool_]:
+    """Return whether each system (row) is better than each other (column), all at once with probability ``level``.
+
+    ``point`` (systems,) and ``draws`` (resamples × systems) come from one resampling, so that differences are paired:
+    sure is what exceeds ``c`` standard errors, ``c`` being the level's quantile over resamples of the largest
+    studentised miss of any pair. For samples of few units ``ccfw.stats.pairs`` is exact where this is not.
+    """
+    found = np.zeros((len(point), len(point)), dtype=np.bool_)
+    there = np.flatnonzero(~np.isnan(point))
+    sign = 1.0 if higher_is_better else -1.0
+    found[np.ix_(there, there)] = _apart(sign * point[there], sign * draws[:, there], level)
+    return found
+
+
+def _apart(point: Array, draws: Array, level: float) -> NDArray[np.bool_]:
     draws = draws[~np.isnan(draws).any(axis=1)]
     difference = point[:, None] - point
     if len(draws) < 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from peft import LoraConfig
+from peft import LoraConfig, get_peft_model
 
 from ccfw.settings.training import LoraTerms
 
@@ -21,3 +21,9 @@ def adapters(terms: LoraTerms | None, task: str, **more: Any) -> LoraConfig | No
         target_modules=list(terms.modules) or "all-linear",
         **more,
     )
+
+
+def adapted(model: Any, terms: LoraTerms | None, task: str) -> Any:
+    """Return a model with adapters in it, for trainers that put in none themselves."""
+    made = adapters(terms, task)
+    return model if made is None else get_peft_model(model, made)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -24,8 +23,8 @@ SLOTS = 16_134
 """Questions × norms of the whole benchmark."""
 HIGHEST = 11_345.5 / SLOTS
 """The mean credit of answers that satisfy every norm of the whole benchmark."""
-_OBJECT = re.compile(r"\{[^{}]*\}")
-MEDIUM = (False, False, False, True)
+_THOUGHT = "</think>"
+MEDIUM = ("false", "false", "false", "true")
 """What the four options of a medium question are."""
 
 
@@ -44,46 +43,68 @@ class Verified(NamedTuple):
     violate: float
 
 
-class Hard(NamedTuple):
-    """The hard level; scores between −100 and 100, 0 being half-way between violating and satisfying every norm."""
+class Marked(NamedTuple):
+    """One reply at the easy level, or the four of one sample at the medium level."""
+
+    question_id: str
+    country: str
+    right: bool | None
+    """``None``: a reply is in another form, which counts as wrong."""
+
+
+class Level(NamedTuple):
+    """What one level came to; easy and medium: shares from 0 to 1; hard: scores between −100 and 100, 0 being half-way
+    between violating and satisfying every norm.
+    """
 
     mean: Figure
-    """Mean@k: over answers and norms."""
+    """Mean@k: over replies and questions, at the hard level over answers and norms."""
     best: Figure
-    """Pass@k: over norms, of the best answer."""
+    """Pass@k: over questions, or norms, of the best of the k."""
     answers: int
-    """k: answers to a question, at most."""
-    norms: int
-    """Questions × norms."""
-    countries: Mapping[str, float]
+    """k: replies to a question, at most."""
+    items: int
+    """Questions; at the hard level questions × norms."""
+    countries: Mapping[str, Figure]
     """Mean@k."""
     deviation: float | None
-    """Of the countries, as a population."""
+    """Of the countries' Mean@k, as a population."""
     gap: float | None
     """Between the best and the worst country."""
 
 
-def read_easy(reply: str) -> str | None:
-    """Return the ``Answer`` of the first object in a reply; ``None`` where there is none."""
-    found = _OBJECT.search(reply)
-    if found is None:
-        return None
+def first_object(reply: str) -> Any:
+    """Return the ``Answer`` of the first object in a reply: from its first ``{`` to the next ``}``, after any thinking.
+
+    ``None`` where there is none that can be read.
+    """
+    said = reply.rpartition(_THOUGHT)[2]
+    _, opening, after = said.partition("{")
+    inside, closing, _ = after.partition("}")
     try:
-        content = json.loads(found[0])
+        content = json.loads(opening + inside + closing)
     except (ValueError, RecursionError):
         return None
-    answer = content.get("Answer") if isinstance(content, dict) else None
+    return content.get("Answer") if isinstance(content, dict) else None
+
+
+def read_easy(reply: str) -> str | None:
+    """Return the option that a reply names; ``None`` where it names none in the form asked for."""
+    answer = first_object(reply)
     return answer if isinstance(answer, str) else None
 
 
-def is_easy_right(reply: str, answer: str) -> bool:
-    """Return whether a reply names exactly the right option; one in another form is wrong."""
-    return read_easy(reply) == answer
+def read_medium(reply: str) -> str | None:
+    """Return what a reply says of an option, as ``{"Answer": "true"}``, in lower case; backslashes, which some models
+    add, aside. ``None`` where there is no answer in the form asked for.
+    """
+    answer = first_object(reply.replace("\\", ""))
+    return None if answer is None else str(answer).lower()
 
 
-def is_medium_right(options: Sequence[bool | None]) -> bool:
-    """Return whether the four options were all judged as they are; one that could not be read is not."""
-    return tuple(options) == MEDIUM
+def verdict(options: Sequence[str | None]) -> bool | None:
+    """Return whether the four options were all judged as they are; ``None`` where one of them cannot be read."""
+    return None if None in options else tuple(options) == MEDIUM
 
 
 def credit(acceptability: Acceptability, satisfy: float, neutral: float, violate: float) -> float:
@@ -110,7 +131,16 @@ def attainable(verified: Sequence[Verified]) -> float:
     return math.fsum(norms.values()) / len(norms)
 
 
-def hard(verified: Sequence[Verified], terms: Terms, highest: float | None = None) -> Hard:
+def marks(marked: Sequence[Marked], terms: Terms) -> Level:
+    """Return the figures of the easy or the medium level, whole questions resampled."""
+    by_question: dict[str, list[float]] = {}
+    for each in marked:
+        by_question.setdefault(each.question_id, []).append(float(each.right is True))
+    countries = {each.question_id: each.country for each in marked}
+    return _level(by_question, list(by_question), [countries[key] for key in by_question], terms, lambda x: x)
+
+
+def hard(verified: Sequence[Verified], terms: Terms, highest: float | None = None) -> Level:
     """Return the hard level's figures, whole questions resampled.
 
     ``highest`` is what the scale is stretched to; ``None``: the published constant for the whole benchmark, and for
@@ -122,28 +152,26 @@ def hard(verified: Sequence[Verified], terms: Terms, highest: float | None = Non
         key = each.question_id, each.norm_id
         by_norm.setdefault(key, []).append(credit(each.acceptability, each.satisfy, each.neutral, each.violate))
         country[key] = each.country
-    if not by_norm:
-        nothing = Figure(None, None, None)
-        return Hard(nothing, nothing, 0, 0, {}, None, None)
-    if highest is None:
+    if highest is None and by_norm:
         highest = HIGHEST if len(by_norm) == SLOTS else attainable(verified)
-    values = np.array(
-        [[rescaled(x, highest) for x in (math.fsum(each) / len(each), max(each))] for each in by_norm.values()]
-    )
-    found = means(values, [question for question, _ in by_norm], terms, {"country": list(country.values())})
+    questions = [question for question, _ in by_norm]
+    return _level(by_norm, questions, list(country.values()), terms, lambda x: rescaled(x, highest or HIGHEST))
+
+
+def _level(
+    values: Mapping[Any, Sequence[float]],
+    questions: Sequence[str],
+    countries: Sequence[str],
+    terms: Terms,
+    scaled: Callable[[float], float],
+) -> Level:
+    if not values:
+        nothing = Figure(None, None, None)
+        return Level(nothing, nothing, 0, 0, {}, None, None)
+    both = np.array([[scaled(x) for x in (math.fsum(own) / len(own), max(own))] for own in values.values()])
+    found = means(both, questions, terms, {"country": countries})
     mean, best = found.figures["all", "all"]
-    countries = {
-        group: figures[0].value
-        for (partition, group), figures in found.figures.items()
-        if partition == "country" and figures[0].value is not None
-    }
-    levels = list(countries.values())
-    return Hard(
-        mean,
-        best,
-        max(map(len, by_norm.values())),
-        len(by_norm),
-        countries,
-        float(np.std(levels)),
-        max(levels) - min(levels),
-    )
+    by_country = {group: figures[0] for (partition, group), figures in found.figures.items() if partition == "country"}
+    levels = [each.value for each in by_country.values() if each.value is not None]
+    answers = max(map(len, values.values()))
+    return Level(mean, best, answers, len(values), by_country, float(np.std(levels)), max(levels) - min(levels))

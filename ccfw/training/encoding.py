@@ -36,8 +36,8 @@ def render(tokenizer: Any, prompt: str, answer: str | None) -> str:
             chat(prompt, answer), tokenize=False, add_generation_prompt=answer is None
         )
         return text
-    end = tokenizer.eos_token or tokenizer.sep_token or ""
-    return f"{prompt}\n\n" if answer is None else f"{prompt}\n\n{answer}{end}"
+    start, end = tokenizer.cls_token or "", tokenizer.eos_token or tokenizer.sep_token or ""
+    return f"{start}{prompt}\n\n" if answer is None else f"{start}{prompt}\n\n{answer}{end}"
 
 
 def tokens_of(tokenizer: Any, text: str) -> list[int]:

@@ -24,9 +24,18 @@ from ccfw.stop import Stop
 from ccfw.training.adapters import adapters
 from ccfw.training.callbacks import Watch, guarded
 from ccfw.training.encoding import ends_of_turn
-from ccfw.training.monitor import Limits, Look, Monitor, Trip, length_correlation, repetition, zero_variance
+from ccfw.training.monitor import (
+    Limits,
+    Look,
+    Monitor,
+    Trip,
+    length_correlation,
+    normalised,
+    repetition,
+    zero_variance,
+)
 from ccfw.training.reward import CHECKPOINTS, latest_checkpoint
-from ccfw.training.task import Question, Rewarder, Task
+from ccfw.training.task import JUDGEMENTS, Question, Rewarder, Task
 from ccfw.training.weights import Loaded, load_causal, quiet
 
 log = logging.getLogger(__name__)
@@ -59,12 +68,15 @@ class Optimised:
     trip: Trip | None
     finished: bool
     """Whether every step was done, or the monitor ended it."""
+    judged: Mapping[str, float]
+    """Judgements asked for, by the first look and in all steps, and those without a score by kind of failure."""
 
 
 def optimise(config: GrpoConfig, policy: PolicyConfig, task: Task, folder: Path, seed: int, stop: Stop) -> Optimised:
     """Optimise a policy on a task, going on from the latest checkpoint under ``folder`` if there is one.
 
-    Raises ``TrainingError`` with the step at which the loss or a gradient is no number.
+    Raises ``TrainingError`` with the step at which the loss or a gradient is no number; what a reward raises ends the
+    step that it was asked for, and the run.
     """
     loaded = load_causal(policy.weights, "policy", seed)
     return fit(config, policy, loaded, task, folder, seed, stop)
@@ -76,7 +88,7 @@ def fit(
     """Optimise a loaded policy; see ``optimise``."""
     quiet()
     limits = Limits(**config.monitor.model_dump(include=set(Limits._fields)))
-    watch = _Watch(config, loaded, task, Monitor(limits), seed, log_of(task))
+    watch = _Watch(config, policy.template, loaded, task, Monitor(limits), seed, log_of(task))
     rows = [{"prompt": list(each.prompt), "key": each.key} for each in in_order(task.train, config, seed)]
     names = list(task.rewards)
     trainer = guarded(GRPOTrainer)(
@@ -94,22 +106,31 @@ def fit(
     trainer.remove_callback(PrinterCallback)
     watch.model = trainer.model
     watch.look(0)
-    first = watch.last
+    first, judged = watch.last, task.tally.take()
     latest = latest_checkpoint(folder)
     trainer.train(resume_from_checkpoint=str(latest) if latest else None)
     whole = trainer.model.merge_and_unload() if policy.lora else trainer.model
     whole.eval()
     state = trainer.state
     finished = state.global_step >= config.steps or watch.trip is not None
+    if finished and watch.looked < state.global_step:  # a sign ended it between two looks, or all was done before
+        watch.look(state.global_step)
+    curve = tuple(_numbers(each) for each in state.log_history if "reward" in each)
+    for step in curve:
+        for name, count in step.items():
+            if name.startswith(JUDGEMENTS):
+                judged[name] = judged.get(name, 0.0) + count
+    judged.pop("unscored", None)
     return Optimised(
         loaded._replace(model=whole),
-        tuple(_numbers(each) for each in state.log_history if "reward" in each),
-        tuple(watch.monitor.looks),
+        curve,
+        tuple({look.step: look for look in watch.monitor.looks}.values()),
         first,
         watch.last,
         state.global_step,
         watch.trip,
         finished,
+        judged,
     )
 
 
@@ -141,6 +162,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
     """Sees every step and has the gold judge look every few of them."""
 
     config: GrpoConfig
+    template: Mapping[str, Any]
     loaded: Loaded
     task: Task
     monitor: Monitor
@@ -149,6 +171,8 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
     model: Any = None
     trip: Trip | None = None
     last: tuple[Answered, ...] = ()
+    looked: int = 0
+    """The step of the last look."""
     _seen: dict[str, float] = field(default_factory=dict)
     _rewards: dict[str, list[float]] = field(default_factory=dict)
     _lengths: list[int] = field(default_factory=list)
@@ -161,9 +185,11 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
 
     def on_train_begin(self, _args: Any, state: Any, control: Any, **_: Any) -> Any:
         """Know what was seen before the checkpoint that training goes on from."""
-        seen = [each for each in state.log_history if _PROXY in each]
-        for each in seen:
-            self.monitor.look(Look(each["step"], each[_PROXY], each[_GOLD]))
+        for each in state.log_history:
+            if "reward" in each:
+                self._ended(self.monitor.step(each["step"], each), control)
+            if _PROXY in each:
+                self._ended(self.monitor.look(Look(each["step"], each[_PROXY], each[_GOLD])), control)
         return control
 
     def on_log(self, _args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> Any:
@@ -191,23 +217,26 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
 
     def _signs(self) -> dict[str, float]:
         group = self.config.group
+        apart = {name: normalised(own, group) for name, own in self._rewards.items()}
         whole = [
-            math.fsum(
-                self.task.weights[name] * own[place] for name, own in self._rewards.items() if own[place] == own[place]
-            )
+            math.fsum(self.task.weights[name] * own[place] for name, own in apart.items())
             for place in range(len(self._texts))
         ]
         seen, self._seen = self._seen, {}
-        return seen | {
-            "zero_variance": zero_variance(whole, group),
-            "repetition": sum(map(repetition, self._texts)) / max(1, len(self._texts)),
-            "length_correlation": length_correlation(whole, self._lengths, group),
-        }
+        return (
+            seen
+            | self.task.tally.take()
+            | {
+                "zero_variance": zero_variance(whole, group),
+                "repetition": sum(map(repetition, self._texts)) / max(1, len(self._texts)),
+                "length_correlation": length_correlation(whole, self._lengths, group),
+            }
+        )
 
     def look(self, step: int) -> Trip | None:
         """Have the held-out questions answered and judged."""
         questions = self.task.held_out[: self.config.monitor.questions]
-        answers = generate(self.loaded.tokenizer, self.model, questions, self.config, self.seed)
+        answers = generate(self.loaded.tokenizer, self.model, questions, self.config, self.template, self.seed)
         keys, texts = [each.key for each in questions], [text for text, _ in answers]
         proxy = self.task.rewards[self.task.proxy](keys, texts)
         gold = self.task.gold(keys, texts) if self.task.gold else [None] * len(keys)
@@ -216,6 +245,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
             for question, (text, truncated), one, other in zip(questions, answers, proxy, gold, strict=True)
         )
         found = Look(step, _mean(proxy), _mean(gold))
+        self.looked = step
         if step:
             self._seen = {_PROXY: found.proxy, _GOLD: found.gold}
         log.info("grpo step %d, held out: %s %.3f gold %.3f", step, self.task.proxy, found.proxy, found.gold)
@@ -232,7 +262,12 @@ def _mean(values: Sequence[float | None]) -> float:
 
 
 def generate(
-    tokenizer: Any, model: Any, questions: Sequence[Question], config: GrpoConfig, seed: int
+    tokenizer: Any,
+    model: Any,
+    questions: Sequence[Question],
+    config: GrpoConfig,
+    template: Mapping[str, Any],
+    seed: int,
 ) -> list[tuple[str, bool]]:
     """Return an answer to each question, and whether it was cut off; training's random numbers stay as they are."""
     found: list[tuple[str, bool]] = []
@@ -244,7 +279,7 @@ def generate(
         for start in range(0, len(questions), _LOOK_BATCH):
             part = questions[start : start + _LOOK_BATCH]
             texts = [
-                tokenizer.apply_chat_template(list(each.prompt), tokenize=False, add_generation_prompt=True)
+                tokenizer.apply_chat_template(list(each.prompt), tokenize=False, add_generation_prompt=True, **template)
                 for each in part
             ]
             rows = tokenizer(texts, add_special_tokens=False, padding=True, padding_side="left", return_tensors="pt")
@@ -286,6 +321,7 @@ def _arguments(config: GrpoConfig, policy: PolicyConfig, folder: Path, seed: int
         per_device_train_batch_size=config.micro_batch,
         gradient_accumulation_steps=config.questions * config.group // config.micro_batch,
         num_generations=config.group,
+        chat_template_kwargs=policy.template,
         max_completion_length=config.max_completion_tokens,
         temperature=config.temperature,
         top_p=config.top_p,

@@ -17,10 +17,10 @@ class TrainingError(CcfwError):
         super().__init__(f"training step {step}: {what}")
 
 
-def check_installed(stage: str) -> None:
-    """Raise ``RequestError`` when a library of the extra ``train`` is missing."""
+def check_installed(key: str) -> None:
+    """Raise ``RequestError`` when a library of the extra ``train`` is missing, for what needs it."""
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise RequestError(
-            [f"stage={stage}: {', '.join(missing)} not installed; training needs the extra: pip install 'ccfw[train]'"]
+            [f"{key}: {', '.join(missing)} not installed; training needs the extra: pip install 'ccfw[train]'"]
         )

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 _WORD = re.compile(r"\S+")
+_FLAT = 1e-9
 
 
 class Limits(NamedTuple):
@@ -33,6 +34,8 @@ class Limits(NamedTuple):
     repetition: float | None
     length_correlation: float | None
     """Absolute, between reward and length within groups."""
+    unscored: float | None
+    """Share of the judgements asked for that gave no score."""
 
 
 class Trip(NamedTuple):
@@ -51,7 +54,7 @@ class Look(NamedTuple):
     gold: float
 
 
-SIGNS = ("kl", "truncated", "zero_variance", "repetition", "length_correlation")
+SIGNS = ("kl", "truncated", "zero_variance", "repetition", "length_correlation", "unscored")
 
 
 @dataclass
@@ -102,10 +105,26 @@ def repetition(text: str, length: int = 4) -> float:
     return 1.0 - len(set(grams)) / len(grams) if len(grams) > 1 else 0.0
 
 
+def normalised(rewards: Sequence[float], group: int) -> list[float]:
+    """Return rewards less their group's mean, by its standard deviation: what one of several rewards is added up as.
+
+    A missing reward (``nan``) is in neither, and 0 takes its place: the answer is moved by its other rewards alone. So
+    is every answer of a group in which all rewards, or all but one, are missing or the same.
+    """
+    found: list[float] = []
+    for start in range(0, len(rewards), group):
+        part = rewards[start : start + group]
+        there = [each for each in part if not math.isnan(each)]
+        mean = math.fsum(there) / len(there) if there else 0.0
+        spread = math.sqrt(math.fsum((x - mean) ** 2 for x in there) / (len(there) - 1)) if len(there) > 1 else 0.0
+        found += [0.0 if math.isnan(x) or spread < _FLAT else (x - mean) / spread for x in part]
+    return found
+
+
 def zero_variance(rewards: Sequence[float], group: int) -> float:
     """Return the share of groups whose rewards are all the same; a missing reward (``nan``) is none."""
     parts = [rewards[start : start + group] for start in range(0, len(rewards), group)]
-    flat = [max(there) - min(there) < 1e-9 for part in parts if (there := [x for x in part if not math.isnan(x)])]
+    flat = [max(there) - min(there) < _FLAT for part in parts if (there := [x for x in part if not math.isnan(x)])]
     return sum(flat) / len(flat) if flat else math.nan
 
 

@@ -35,9 +35,10 @@ class Memory(NamedTuple):
 
 
 class RewardPlan(NamedTuple):
-    """What training a reward model would take."""
+    """What training a reward model or a supervisor would take."""
 
-    pairs: int
+    items: int
+    """Pairs, or texts."""
     held_out: int
     steps: int
     tokens: int
@@ -65,18 +66,26 @@ def steps_of(items: int, batch: int, epochs: float) -> int:
 
 def reward_plan(config: RewardConfig, train: Sequence[Preference], held_out: int) -> RewardPlan:
     """Estimate what training a reward model on pairs would take."""
-    lengths = []
-    for pair in train:
-        question = tokens_in(question_text(pair.culture, pair.scenario, pair.question)) + _TEMPLATE
-        lengths += [question + tokens_in(answer) for answer in (pair.chosen, pair.rejected)]
+    texts = [
+        (question_text(pair.culture, pair.scenario, pair.question), answer)
+        for pair in train
+        for answer in (pair.chosen, pair.rejected)
+    ]
+    return training_plan(config, texts, len(train), held_out)
+
+
+def training_plan(config: RewardConfig, texts: Sequence[tuple[str, str]], items: int, held_out: int) -> RewardPlan:
+    """Estimate what training a classifier on texts (question, answer) would take, as many of them to each item."""
+    lengths = [tokens_in(question) + tokens_in(answer) + _TEMPLATE for question, answer in texts]
+    rows = len(texts) // max(1, items)
     read = [min(each, config.max_tokens) for each in lengths]
     tokens = round(sum(read) * config.epochs)
     whole = config.weights.parameters * 1e6
     trainable = _trainable(config, whole)
     return RewardPlan(
-        pairs=len(train),
+        items=items,
         held_out=held_out,
-        steps=steps_of(len(train), config.batch, config.epochs),
+        steps=steps_of(items, config.batch, config.epochs),
         tokens=tokens,
         longest=max(lengths, default=0),
         cut=sum(each > config.max_tokens for each in lengths),
@@ -84,7 +93,7 @@ def reward_plan(config: RewardConfig, train: Sequence[Preference], held_out: int
         memory=memory(
             config.weights,
             trainable,
-            rows=2 * config.micro_batch,
+            rows=rows * config.micro_batch,
             tokens=max(read, default=0),
             checkpointing=config.gradient_checkpointing,
             half=config.autocast == "bfloat16",
@@ -138,25 +147,39 @@ class GrpoPlan(NamedTuple):
     trainable: float
     parameters: float
     memory: Memory
-    """Of training the policy; the reward model and the cache of generation come on top."""
+    """Of training the policy."""
+    cache: float
+    """Bytes of keys and values while the answers of a step are generated, all at once."""
+    scorer: float | None
+    """Bytes of the reward model's weights; ``None``: not known."""
     flops: float
     """Generation, the log-probabilities of policy and reference, and training: 2 + 2 + 2 + 6 · parameters · tokens."""
     looks: int
 
 
-def grpo_plan(config: GrpoConfig, policy: PolicyConfig, questions: Sequence[str]) -> GrpoPlan:
-    """Estimate what optimising a policy on questions would take."""
+def looks(config: GrpoConfig) -> int:
+    """Return how often the gold judge looks: before the first step, every few, and after the last."""
+    return 1 + math.ceil(config.steps / config.monitor.every)
+
+
+def grpo_plan(
+    config: GrpoConfig, policy: PolicyConfig, questions: Sequence[str], scorer: WeightsConfig | None = None
+) -> GrpoPlan:
+    """Estimate what optimising a policy on questions would take; ``scorer``: the reward model's weights, if known."""
     weights, whole = policy.weights, policy.weights.parameters * 1e6
     lengths = [tokens_in(each) + _TEMPLATE for each in questions] or [_TEMPLATE]
     answers = config.steps * config.questions * config.group
     trainable = adapter(weights, policy.lora) if policy.lora else whole
+    half = policy.autocast == "bfloat16"
+    longest = max(lengths) + config.max_completion_tokens
+    stored = (2 if half else _BYTES[weights.dtype]) * 2 * weights.layers * weights.key_width
     used = memory(
         weights,
         trainable,
         rows=config.micro_batch,
-        tokens=max(lengths) + config.max_completion_tokens,
+        tokens=longest,
         checkpointing=policy.gradient_checkpointing,
-        half=policy.autocast == "bfloat16",
+        half=half,
     )
     logits = 8.0 * config.micro_batch * config.max_completion_tokens * weights.vocabulary
     used = used._replace(activations=used.activations + logits)  # and their gradients, in float32
@@ -173,8 +196,10 @@ def grpo_plan(config: GrpoConfig, policy: PolicyConfig, questions: Sequence[str]
         trainable=trainable,
         parameters=whole,
         memory=used,
+        cache=float(stored * longest * config.questions * config.group),
+        scorer=None if scorer is None else scorer.parameters * 1e6 * _BYTES[scorer.dtype],
         flops=passes * whole * (made + read * config.group),
-        looks=2 + config.steps // config.monitor.every,
+        looks=looks(config),
     )
 
 
@@ -187,6 +212,25 @@ def shown_memory(found: Memory, rows: str) -> str:
     return f"  memory: about {found.total / _GIB:.1f} GiB on one device, {rows} at a time: {parts}"
 
 
+def shown_training(stage: str, config: RewardConfig, found: RewardPlan, what: str) -> str:
+    """Write a plan of training on pairs or texts for a terminal."""
+    weights, how = config.weights, "lora" if config.lora else "every parameter"
+    if config.top:
+        how = f"last {config.top.train} of {config.top.keep} layers"
+    lines = [
+        f"{stage}={config.name}: {weights.path or weights.package}, {how}, "
+        f"{found.trainable / 1e6:,.1f} of {weights.parameters:,.1f} million parameters",
+        f"  {what}: {found.items} trained on, {found.held_out} held out",
+        f"  steps: {found.steps}, {config.epochs:g} epochs of {config.batch} {what} at a time, "
+        f"learning rate {config.learning_rate:g}, {config.optimizer}",
+        f"  tokens: about {found.tokens:,}; the longest text about {found.longest}, {found.cut} of them above "
+        f"{config.max_tokens}",
+        shown_memory(found.memory, f"{config.micro_batch} {what}"),
+        f"  computing: about {found.flops:.1e} operations",
+    ]
+    return "\n".join(lines)
+
+
 def shown_plan(found: GrpoPlan, head: str) -> str:
     """Write a plan of GRPO for a terminal."""
     lines = [
@@ -194,6 +238,8 @@ def shown_plan(found: GrpoPlan, head: str) -> str:
         f"  steps: {found.steps}, {found.answers:,} answers, {found.looks} looks of the monitor",
         f"  tokens: at most {found.tokens:,} generated, about {found.prompt_tokens:,} of questions",
         shown_memory(found.memory, "one micro-batch"),
+        f"  besides: {found.cache / _GIB:.1f} GiB for a step's answers while they are made, "
+        + ("the reward model" if found.scorer is None else f"{found.scorer / _GIB:.1f} GiB for the reward model"),
         f"  computing: about {found.flops:.1e} operations, without reward model and judges",
     ]
     return "\n".join(lines)

@@ -8,18 +8,19 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from ccfw.knowledge.tables import Table
 from ccfw.training.culshield import Asked, read_reply
-from ccfw.training.cultureforest import CREDIT, Acceptability, Verified, is_easy_right, is_medium_right
+from ccfw.training.cultureforest import (
+    CREDIT,
+    MEDIUM,
+    Acceptability,
+    Marked,
+    Verified,
+    read_easy,
+    read_medium,
+    verdict,
+)
 
 T = TypeVar("T")
 Cells = Mapping[str, str]
-
-
-class Marked(NamedTuple):
-    """A question of the easy or medium level, and whether its reply is right."""
-
-    question_id: str
-    country: str
-    right: bool
 
 
 class ReadReplies(NamedTuple):
@@ -29,22 +30,24 @@ class ReadReplies(NamedTuple):
     faults: tuple[str, ...]
 
 
-def read_culshield(table: Table) -> ReadReplies:
+def read_culshield_replies(table: Table) -> ReadReplies:
     """Read the published objects (``country``, ``answer``) with a ``reply`` to each."""
     return _read(table, ("country", "answer", "reply"), _asked)
 
 
-def read_easy(table: Table) -> ReadReplies:
-    """Read ``question_id``, ``country``, ``answer`` and the ``reply``."""
+def read_easy_replies(table: Table) -> ReadReplies:
+    """Read ``question_id``, ``country``, ``answer`` and a ``reply``; several rows of one question are its samples."""
     return _read(table, ("question id", "country", "answer", "reply"), _easy)
 
 
-def read_medium(table: Table) -> ReadReplies:
-    """Read ``question_id``, ``country`` and the reply to each option: ``option_1`` to ``option_4``."""
+def read_medium_replies(table: Table) -> ReadReplies:
+    """Read ``question_id``, ``country`` and the reply to each option, ``option_1`` to ``option_4``: whole replies, or
+    what was read of them; several rows of one question are its samples.
+    """
     return _read(table, ("question id", "country", *(f"option {place}" for place in range(1, 5))), _medium)
 
 
-def read_hard(table: Table) -> ReadReplies:
+def read_hard_verdicts(table: Table) -> ReadReplies:
     """Read a verifier's log-probabilities: ``question_id``, ``country``, ``answer`` (from 1), ``norm_id``,
     ``acceptability``, ``satisfy``, ``neutral``, ``violate``.
     """
@@ -82,17 +85,23 @@ def _asked(cells: Cells) -> Asked:
 
 
 def _easy(cells: Cells) -> Marked:
-    return Marked(cells["question id"], cells["country"], is_easy_right(cells["reply"], cells["answer"].strip()))
+    said, right = read_easy(cells["reply"]), cells["answer"].strip()
+    return Marked(cells["question id"], cells["country"], None if said is None else said == right)
 
 
 def _medium(cells: Cells) -> Marked:
     said = [_truth(cells[f"option {place}"]) for place in range(1, 5)]
-    return Marked(cells["question id"], cells["country"], is_medium_right(said))
+    return Marked(cells["question id"], cells["country"], verdict(said))
 
 
-def _truth(reply: str) -> bool | None:
-    said = reply.strip().strip("\"'*.").casefold()
-    return {"true": True, "false": False}.get(said, read_reply(reply))
+def _truth(cell: str) -> str | None:
+    if "{" in cell:
+        return read_medium(cell)
+    said = cell.strip().strip("\"'*.").casefold()
+    if said in MEDIUM:
+        return said
+    yes = read_reply(cell)
+    return None if yes is None else str(yes).lower()
 
 
 def _verified(cells: Cells) -> Verified:

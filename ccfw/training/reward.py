@@ -68,16 +68,21 @@ def fit(
     """Train a loaded model; see ``train``."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     rows, cut, too_long = _encoded(config, loaded.tokenizer, pairs)
-    model = _trained_part(config, loaded.model, rows, stop)
+    model = trained_part(config, loaded.model, [ids for row in rows for ids in row.values()], stop)
     trainer = guarded(RewardTrainer)(
         model=model,
-        args=_arguments(config, folder, seed),
+        args=arguments(config, folder, seed),
         train_dataset=Dataset.from_list(rows),
         processing_class=loaded.tokenizer,
-        callbacks=[Watch(stop, _tell)],
+        callbacks=[Watch(stop, tell)],
         peft_config=adapters(config.lora, "SEQ_CLS", modules_to_save=["score"]),
     )
     trainer.remove_callback(PrinterCallback)
+    return carried_out(config, loaded, trainer, folder, cut, too_long)
+
+
+def carried_out(config: RewardConfig, loaded: Loaded, trainer: Any, folder: Path, cut: int, too_long: int) -> Trained:
+    """Have a trainer train, from the latest checkpoint on, and return what came of it."""
     count = sum(each.numel() for each in trainer.model.parameters() if each.requires_grad)
     latest = latest_checkpoint(folder)
     trainer.train(resume_from_checkpoint=str(latest) if latest else None)
@@ -121,18 +126,20 @@ def _encoded(
     return rows, cut, too_long
 
 
-def _trained_part(config: RewardConfig, model: Any, rows: Sequence[dict[str, list[int]]], stop: Stop) -> Any:
+def trained_part(config: RewardConfig, model: Any, texts: Sequence[list[int]], stop: Stop) -> Any:
+    """Return what of a model is trained: of ``top`` the last layers, those below having read all texts once."""
     if config.top is None:
         return model
     keep_layers(model, config.top.keep)
     trunk = Trunk(model, config.top.train)
-    log.info("reading %d answers through %d layers, once", 2 * len(rows), config.top.keep - config.top.train)
-    trunk.fill([ids for row in rows for ids in row.values()], stop)
+    log.info("reading %d texts through %d layers, once", len(texts), config.top.keep - config.top.train)
+    trunk.fill(texts, stop)
     trunk.check()
     return trunk.top
 
 
-def _arguments(config: RewardConfig, folder: Path, seed: int) -> TrlRewardConfig:
+def arguments(config: RewardConfig, folder: Path, seed: int) -> TrlRewardConfig:
+    """Return the terms of training as trainers of Hugging Face take them."""
     return TrlRewardConfig(
         output_dir=str(folder / CHECKPOINTS),
         num_train_epochs=config.epochs,
@@ -160,11 +167,7 @@ def _arguments(config: RewardConfig, folder: Path, seed: int) -> TrlRewardConfig
     )
 
 
-def _tell(step: int, numbers: dict[str, float]) -> None:
-    log.info(
-        "reward step %d: loss %.4f accuracy %.3f margin %.3f",
-        step,
-        numbers["loss"],
-        numbers.get("accuracy", float("nan")),
-        numbers.get("margin", float("nan")),
-    )
+def tell(step: int, numbers: dict[str, float]) -> None:
+    """Tell a step in one line."""
+    shown = " ".join(f"{name} {numbers[name]:.4g}" for name in ("loss", "accuracy", "margin") if name in numbers)
+    log.info("step %d: %s", step, shown)

@@ -57,14 +57,14 @@ class RewardModel:
         return [float(each) for each in found.logits[:, 0].float()]
 
 
-def load(place: str, *, max_tokens: int, batch: int) -> RewardModel:
-    """Load a reward model from a folder or the Hub; raise ``RequestError`` for what is none."""
+def load(place: str, *, max_tokens: int, batch: int, key: str = "rewards.scorers") -> RewardModel:
+    """Load a reward model from a folder or the Hub; raise ``RequestError`` under ``key`` for what is none."""
     from ccfw.training.guard import check_installed
 
-    check_installed("rewards.scorers")
+    check_installed(key)
     from ccfw.training.weights import load_scorer
 
-    return RewardModel(*load_scorer(place), max_tokens=max_tokens, batch=batch)
+    return RewardModel(*load_scorer(place, key), max_tokens=max_tokens, batch=batch)
 
 
 def identity(place: str) -> str:

@@ -47,6 +47,11 @@ def situation_text(situation: Situation) -> str:
     return question_text(situation.norm.culture, draft.scenario, draft.question)
 
 
+def norm_text(culture: str, norm: str) -> str:
+    """Return what a norm-grounding supervisor reads a reasoning against; no policy is ever given it."""
+    return f"Culture: {culture}\n\nNorm: {norm}"
+
+
 class Read(NamedTuple):
     """A file of rewards."""
 

@@ -73,7 +73,9 @@ def load_for_reward(weights: WeightsConfig, key: str, seed: int) -> Loaded:
     else:  # GGUF files hold no classifier, and their reader knows language models only
         found = _with_head(_loaded(AutoModelForCausalLM, place, more, dtype=kind, key=key))
     torch.manual_seed(seed)
-    found.model.score.weight.data.normal_(0.0, found.model.config.get_text_config().hidden_size ** -0.5)
+    head = getattr(found.model, "score", None)
+    if head is not None:  # encoders have their head drawn on loading, by the seed too
+        head.weight.data.normal_(0.0, found.model.config.get_text_config().hidden_size ** -0.5)
     return found
 
 
@@ -105,13 +107,15 @@ def _toy(weights: WeightsConfig, seed: int) -> Loaded:
     return Loaded(tokenizer, model)
 
 
-def load_scorer(place: str) -> Loaded:
+def load_scorer(place: str, key: str) -> Loaded:
     """Load a trained reward model: a sequence classifier with one output."""
-    found = _loaded(AutoModelForSequenceClassification, place, {}, dtype="auto", key="rewards.scorers")
+    found = _loaded(AutoModelForSequenceClassification, place, {}, dtype="auto", key=key)
     outputs = found.model.config.num_labels
     if outputs != 1:
-        raise RequestError([f"rewards.scorers={place}: has {outputs} outputs, and a reward model has one"])
+        raise RequestError([f"{key}={place}: has {outputs} outputs, and a reward model has one"])
     found.model.eval()
+    if torch.cuda.is_available():
+        found.model.to("cuda")
     return found
 
 

@@ -15,7 +15,7 @@ from ccfw.records import LanguageMode, TerminationReason
 from ccfw.report.page import Embedded
 from ccfw.report.reader import Held
 from ccfw.report.reader_index import Filter, meeting
-from ccfw.report.sections import Report
+from ccfw.report.sections import Report, TableView
 from tests.browser.conftest import DESKTOP, PHONE, Screen, Show
 from tests.browser.demo import SAID, SHOWN
 from tests.report.shelves import embedded, held
@@ -101,7 +101,7 @@ FILTERS = (
     Filter(identity="JP Okinawan"),
     Filter(tier="normative trap", clean="yes"),
     Filter(language="native: Tamil", model="Amber"),
-    Filter(ended="SHARD_CAP"),
+    Filter(ended="shard cap"),
     Filter(fault="judge: no score"),
     Filter(clean="no"),
     Filter(least=3.0, order="lowest"),
@@ -109,6 +109,80 @@ FILTERS = (
     Filter(order="highest"),
     Filter(score="typicality", least=2.0, most=4.0, region="TH"),
 )
+
+
+SORTED = TableView(
+    name="sorted",
+    title="Sorted",
+    note="",
+    head=("Assistant", "Rank", "3H", "Lowest", "p", "Beyond"),
+    rows=(
+        ("All", "–", "3.00", "–", "–", "not tested"),
+        ("A", "2 [1–4]", "3.90 [3.1, 4.2]", "18-34 3.70", "<0.001", "yes"),
+        ("B", "1", "3.90 [3.0, 4.0]", "55+ 3.10", "0.040", "no"),
+        ("C", "10", "–", "–", "–", "not tested"),
+    ),
+    breaks=((0, "In all"), (1, "By assistant")),
+    keys=(
+        (None, 3.0, None, None, None),
+        (2, 3.9012, 3.7, 0.0004, 0.0004),
+        (1, 3.9049, 3.1, 0.04, 0.04),
+        (10, None, None, None, None),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("column", "first", "second"),
+    [
+        pytest.param("Rank", "BAC", "CAB", id="a-rank-from-the-first"),
+        pytest.param("3H", "BAC", "ABC", id="by-the-number-that-was-rounded"),
+        pytest.param("Lowest", "ABC", "BAC", id="not-by-digits-in-a-name"),
+        pytest.param("p", "ABC", "BAC", id="the-smallest-p-first"),
+    ],
+)
+def test_a_column_is_sorted_by_what_its_cells_mean(show: Show, column: str, first: str, second: str) -> None:
+    page = show(REPORT._replace(tables=(SORTED,)), SHELF).page
+    names = page.locator("#table-sorted tbody tr th[scope=row]")
+    for expected in (first, second):
+        page.locator("#table-sorted thead button", has_text=re.compile(f"^{column}$")).click()
+        expect(names).to_have_text(["All", *expected])
+
+
+def test_without_keys_a_column_is_sorted_by_the_figures_that_it_shows(show: Show) -> None:
+    table = SORTED._replace(keys=(), head=("Assistant", "Judged", "3H", "Group", "q", "Beyond"), breaks=())
+    rows = (
+        ("A", "9 of 116 (7.8%)", "3.50 (n=4)", "18-34 3.7", "<0.001", "yes"),
+        ("B", "1,116", "−0.20 [−1, 9]", "7 3.1", "0.04", "no"),
+    )
+    page = show(REPORT._replace(tables=(table._replace(rows=rows),)), SHELF).page
+    names = page.locator("#table-sorted tbody tr th[scope=row]")
+    for column, expected in (("Judged", "BA"), ("3H", "AB"), ("Beyond", "AB")):
+        page.locator("#table-sorted thead button", has_text=re.compile(f"^{column}$")).click()
+        expect(names).to_have_text([*expected])
+
+
+WIDE = REPORT.tables[0]._replace(
+    name="wide", head=("Assistant", *[f"Column {n}" for n in range(20)]), rows=(("A", *["3.90 [3.10, 4.20]"] * 20),)
+)
+
+
+@pytest.mark.parametrize("window", [DESKTOP, (1280, 900), PHONE], ids=str)
+def test_what_is_wider_than_the_page_says_that_there_is_more(show: Show, window: tuple[int, int]) -> None:
+    svg = REPORT.figures[0].svg.replace('width="75pt"', 'width="1500pt"')
+    figure = REPORT.figures[0]._replace(svg=svg)
+    tables = (WIDE._replace(breaks=(), grey=frozenset()), REPORT.tables[0])
+    screen = show(REPORT._replace(tables=tables, figures=(figure,)), SHELF, window=window)
+    page = screen.page
+    for place in ("#table-wide", *(["#figure-intervals"] if window == PHONE else [])):
+        hint = page.locator(f"{place} .scroller > .hint").first
+        expect(hint).to_be_visible()
+        inner = page.locator(f"{place} .scroller > :is(.frame, .paper)").first
+        inner.evaluate("element => element.scrollTo(1e6, 0)")
+        expect(hint).not_to_be_visible()
+    page.locator("#table-leaderboard summary").click()
+    expect(page.locator("#table-leaderboard .hint")).not_to_be_visible()
+    assert screen.overflow() == 0
 
 
 def put(screen: Screen, wanted: Filter) -> None:
@@ -128,7 +202,7 @@ def test_the_script_means_by_a_filter_what_the_server_means(show: Show) -> None:
         put(screen, wanted)
         expected = meeting(SHELF.index, wanted).tolist()
         assert (wanted, screen.listed) == (wanted, expected)
-        assert screen.tally == f"{len(expected)} of {len(HELD)} conversations"
+        assert screen.tally == f"{len(expected)} of {len(HELD)} dialogues"
         with screen.listing():
             screen.page.get_by_role("button", name="Clear").click()
 
@@ -241,12 +315,140 @@ def test_a_letter_that_is_typed_into_the_search_turns_no_page(show: Show) -> Non
     assert screen.listed == []
 
 
+def opened(show: Show) -> str:
+    """Return the address of the page without what it says of filters."""
+    return show(REPORT, SHELF).page.url.split("#")[0]
+
+
+ELSEWHERE = (
+    ("n=99999", "dialogue 99999 (they are numbered from 0 to 23)"),
+    ("n=-1", "dialogue -1 (they are numbered from 0 to 23)"),
+    ("model=Dusk", "model “Dusk”"),
+    ("clean=maybe&score=wit", "clean “maybe”, score “wit”"),
+    ("model=Amber&n=1", "dialogue 1 among those that meet the filters"),
+)
+
+
+@pytest.mark.parametrize(("asked", "said"), ELSEWHERE, ids=[asked for asked, _ in ELSEWHERE])
+def test_an_address_that_asks_for_what_is_not_there_says_so_and_shows_what_there_is(
+    show: Show, asked: str, said: str
+) -> None:
+    address = opened(show)
+    screen = show(f"{address}#{asked}")
+    expect(screen.page.locator("#notice")).to_have_text(f"The address asks for what is not here: {said}.")
+    expect(screen.page.locator("#opened")).to_have_attribute("data-episode", HELD[screen.listed[0]].entry.episode_id)
+
+
+def test_filters_and_what_is_open_are_still_there_after_a_reload(show: Show) -> None:
+    screen = show(REPORT, SHELF)
+    wanted = Filter(model="Birch", language="English", score="helpful", least=1.5, order="lowest")
+    put(screen, wanted)
+    expected = meeting(SHELF.index, wanted).tolist()
+    screen.open(expected[2])
+    screen.page.reload()
+    screen.page.locator(f'#list button[data-n="{expected[2]}"][aria-current="true"]').wait_for()
+    assert screen.listed == expected
+    again = show(screen.page.url)
+    assert again.listed == expected
+    with again.listing():
+        again.page.get_by_role("button", name="Clear").click()
+    assert "model" not in again.page.url
+
+
+def test_what_is_open_is_among_what_is_listed(show: Show) -> None:
+    screen = show(REPORT, SHELF)
+    page = screen.page
+    screen.open(0)
+    screen.choose("model", "Birch")
+    first = screen.listed[0]
+    expect(page.locator("#opened")).to_have_attribute("data-episode", HELD[first].entry.episode_id)
+    expect(page.locator(f'#list button[data-n="{first}"]')).to_have_attribute("aria-current", "true")
+    other = screen.listed[3]
+    screen.open(other)
+    screen.choose("order", "lowest")  # it is still among them
+    expect(page.locator(f'#list button[data-n="{other}"]')).to_have_attribute("aria-current", "true")
+
+
+NOTHING = (
+    ({"least": "4.5", "most": "3"}, "No score is at least 4.5 and at most 3: put the smaller number first."),
+    ({"least": "6"}, "Scores are from 1 to 5."),
+    ({"most": "0"}, "Scores are from 1 to 5."),
+    ({"text": "nobody says so"}, "No dialogue meets all of these filters."),
+)
+
+
+@pytest.mark.parametrize(("filled", "said"), NOTHING, ids=[said for _, said in NOTHING])
+@pytest.mark.parametrize("window", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_where_nothing_is_found_no_dialogue_is_shown_and_the_reason_is(
+    show: Show, window: tuple[int, int], filled: dict[str, str], said: str
+) -> None:
+    screen = show(REPORT, SHELF, window=window)
+    for name, value in filled.items():
+        screen.fill(name, value)
+    page = screen.page
+    assert (screen.tally, screen.listed) == (f"0 of {len(HELD)} dialogues", [])
+    expect(page.locator("#opened .nothing")).to_have_text(said)
+    expect(page.locator(".bubble")).to_have_count(0)
+    expect(page.locator("#list")).to_be_hidden()
+    assert "n=" not in page.url
+    with screen.listing():
+        page.get_by_role("button", name="Clear the filters").click()
+    expect(page.locator("#opened")).to_have_attribute("data-episode", HELD[0].entry.episode_id)
+
+
+def test_what_is_no_number_is_said_to_be_left_out(show: Show) -> None:
+    screen = show(REPORT, SHELF)
+    screen.page.locator("[name=least]").focus()
+    with screen.listing():
+        screen.page.keyboard.type("1e")
+    expect(screen.page.locator("#notice")).to_have_text("What stands at “from” or “to” is no number, and is left out.")
+    screen.fill("least", "2")
+    expect(screen.page.locator("#notice")).to_be_hidden()
+
+
+def test_faults_stand_in_the_list_by_name(show: Show) -> None:
+    screen = show(REPORT, SHELF)
+    expect(screen.page.locator('#list button[data-n="3"] .warn')).to_have_text("⚠ judge: no score")
+
+
+RAW = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b|\b[A-Za-z]+_[A-Za-z_]+\b")
+
+
+def test_no_name_is_as_programs_write_it(show: Show) -> None:
+    """But for the dialogue's own id, and for what a judge was given to read in these very words."""
+    screen = show(REPORT, SHELF)
+    page = screen.page
+    for tab in ("About", "Who saw what", "Plan", "Judgement"):
+        page.get_by_role("tab", name=tab).click()
+        for fold in page.locator("#opened details").all():
+            fold.evaluate("element => (element.open = true)")
+        said = page.locator("#conversations").inner_text().replace(HELD[0].entry.episode_id, "")
+        assert RAW.findall(said) == (["ALL_SHARDS_CLEARED"] if tab == "Who saw what" else [])
+    titles = page.locator(".scores dt").all_inner_texts()
+    assert titles[4] == "TDQ"
+    assert page.locator(".judgement h4").all_inner_texts() == [
+        f"{1 + place % 5} {title}" for place, title in enumerate((*titles[1:4], *titles[5:]))
+    ]
+
+
+@pytest.mark.parametrize(("score", "colour"), [(4, "good"), (None, "soft")], ids=["clean", "unknown"])
+def test_what_is_not_known_has_not_the_colour_of_what_is_good(show: Show, score: int | None, colour: str) -> None:
+    page = show(REPORT, embedded([held(SHOWN[0], scores=[4, 4, score, 4, 4, 4])])).page
+    found = page.locator(".head .flag").evaluate(
+        """(element, name) => {
+          const other = document.body.appendChild(document.createElement("i"));
+          other.style.setProperty("color", `var(--${name})`);
+          return [getComputedStyle(element).color, getComputedStyle(other).color];
+        }""",
+        colour,
+    )
+    assert found[0] == found[1]
+
+
 def test_a_linked_conversation_is_opened_and_a_foreign_link_does_no_harm(show: Show, tmp_path: Path) -> None:
-    first = show(REPORT, SHELF)
-    address = first.page.url.split("#")[0]
+    address = opened(show)
     screen = show(f"{address}#n=7")
     expect(screen.page.locator("#opened")).to_have_attribute("data-episode", HELD[7].entry.episode_id)
-    show(f"{address}#n=99999")
     show(f"{address}#%3Cimg%20src=x%20onerror=alert(1)%3E")
 
 
@@ -306,16 +508,16 @@ def big(count: int) -> Embedded:
 def test_of_five_thousand_conversations_few_are_drawn_and_one_is_read(show: Show) -> None:
     screen = show(REPORT, big(5000))
     page = screen.page
-    assert screen.tally == "5,000 of 5,000 conversations"
+    assert screen.tally == "5,000 of 5,000 dialogues"
     assert page.locator("body *").count() < 1000
     screen.choose("model", "Model 3")
-    assert (screen.tally, len(screen.listed)) == ("278 of 5,000 conversations", 40)
+    assert (screen.tally, len(screen.listed)) == ("278 of 5,000 dialogues", 40)
     with screen.listing():
         page.get_by_role("button", name="More").click()
     assert screen.listed[0] == 3 + 18 * 40
     expect(page.locator("#where")).to_have_text("41–80")
     screen.fill("text", "ผู้ใหญ่ในบ้าน")
-    assert screen.tally == "278 of 5,000 conversations"
+    assert screen.tally == "278 of 5,000 dialogues"
 
 
 def test_one_conversation_makes_a_page(show: Show) -> None:
@@ -328,7 +530,7 @@ def test_one_conversation_makes_a_page(show: Show) -> None:
 
 def test_a_page_without_conversations_says_so(show: Show) -> None:
     screen = show(Report("None", (), "", (), ()), embedded([]), wait=None)
-    expect(screen.page.locator("#conversations")).to_contain_text("There is none.")
+    expect(screen.page.locator("#conversations")).to_contain_text("There are none.")
 
 
 def test_print_shows_every_table_and_no_form(show: Show) -> None:

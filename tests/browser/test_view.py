@@ -53,7 +53,7 @@ def test_the_report_writes_a_page_that_shows_what_was_held(run: Run, show: Show)
     assert run.code == 0, run.err
     for window in ((1440, 1000), PHONE):
         screen = show(page_of(run).as_uri(), window=window)
-        assert screen.tally == "24 of 24 conversations"
+        assert screen.tally == "24 of 24 dialogues"
         assert screen.overflow() == 0
         drawn = screen.page.locator(".paper img").evaluate_all("all => all.map(each => each.naturalWidth > 0)")
         assert len(drawn) >= 5
@@ -75,7 +75,7 @@ def test_a_page_holds_a_sample_of_whole_scenarios_and_says_so(run: Run, show: Sh
     )
     assert report.code == 0, report.err
     screen = show((folder / report.closings["report"]["out"] / "index.html").as_uri())
-    assert screen.tally == "8 of 8 conversations"
+    assert screen.tally == "8 of 8 dialogues"
     expect(screen.page.locator("#conversations > .note")).to_contain_text("8 of 24: those of the first scenarios")
 
 
@@ -122,7 +122,7 @@ def test_the_view_serves_every_conversation_and_ends_at_ctrl_c(run: Run, show: S
     before = sorted(path.relative_to(run.folder) for path in (run.folder / "workspace").rglob("*"))
     with viewing(run.folder) as view:
         screen = show(view.address)
-        assert screen.tally == "24 of 24 conversations"
+        assert screen.tally == "24 of 24 dialogues"
         screen.choose("model", "Birch")
         screen.choose("language", "native: Thai")
         assert len(screen.listed) == 1
@@ -176,7 +176,7 @@ def test_what_nobody_judged_can_be_read_without_scores(run: Run, show: Show, tmp
     shutil.rmtree(folder / "workspace" / "files" / "evaluate")
     with viewing(folder) as view:
         screen = show(view.address)
-        assert screen.tally == "12 of 12 conversations"
+        assert screen.tally == "12 of 12 dialogues"
         expect(screen.page.locator(".scores dd").first).to_have_text("–")
         expect(screen.page.locator("#panel-judged")).to_have_text("Not judged.")
         screen.page.context.close()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccfw.checks.text import alike, content_words, count_words, normalise, sentences, stem, unmarked
+from ccfw.checks.text import alike, content_words, count_words, normalise, sentences, stem, tokens, unmarked
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,11 @@ from ccfw.checks.text import alike, content_words, count_words, normalise, sente
         ("tmr... tips?", 2),
         ("  ", 0),
         ("…", 0),
+        ("请她先把雨伞挂好。", 4),  # eight characters, two a word
+        ("iPhone手机 ok", 3),
+        ("タクシー", 2),
+        ("ห้ามใส่เสื้อขาว", 3),  # eleven letters without their marks, four a word
+        ("우산을 걸어 두세요", 3),
     ],
 )
 def test_count_words(text: str, count: int) -> None:
@@ -69,6 +74,30 @@ def test_content_words_leave_out_helpers_and_grammar() -> None:
 def test_a_present_is_a_thing_and_to_present_is_not() -> None:
     assert content_words("Presents the plan and treats him well") == ["well"]
     assert content_words("Suggests a small present and that treat") == ["small", "present", "treat"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Don’t go!", ["don't", "go"]),
+        ("入门脱鞋。", ["入门", "门脱", "脱鞋"]),
+        ("入る", ["入る"]),
+        ("दूध पीना", ["दूध", "पीना"]),
+        ("gu\u200dests le\u00adave\u2060", ["guests", "leave"]),
+        ("❤\ufe0f tea", ["tea"]),
+        ("tһе guеsts lеаvе", ["the", "guests", "leave"]),
+        ("Москва и чай", ["москва", "и", "чай"]),
+        ("ｆｕｌｌ", ["full"]),
+    ],
+)
+def test_tokens(text: str, words: list[str]) -> None:
+    assert tokens(text) == words
+
+
+def test_phrases_of_scripts_without_blanks_are_held_against_each_other() -> None:
+    assert alike("进门以前要脱鞋", "进门以前要脱鞋。")
+    assert alike("客人进门以前要脱鞋", "进门以前要脱鞋")
+    assert not alike("进门以前要脱鞋", "吃饭时不要说话")
 
 
 def test_marks_on_letters_are_left_out() -> None:

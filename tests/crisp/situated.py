@@ -60,6 +60,15 @@ def body(number: int, page: int) -> str:
     )
 
 
+def other_body(number: int, place: int) -> str:
+    """Another such scene, with words of its own for each place of a chronotope."""
+    own = [f"{_PLACES[place].split()[-1]}{word}" for word in _FILLERS.split()]
+    return f"Beside locker {number}, page 1, Marit listens: {' '.join(own)}."
+
+
+_FILLERS = " ".join(a + b for a in "bdfgklmnpr" for b in ("ara", "eno", "ilu", "oma", "uti", "ady", "esk"))
+
+
 def flags(marks: Sequence[int]) -> dict[str, Any]:
     """A verifier's reply."""
     return {key: {"reason": f"mark {mark}", "score": mark} for key, mark in zip(KEYS, marks, strict=True)}
@@ -83,8 +92,8 @@ class Situated:
 
     def _number(self, text: str) -> int:
         line = re.search(r"^(?:The rule|Target norm|Target norm, for your eyes): (.*)$", text, re.MULTILINE)
-        if line and line[1] in self.norms:
-            return self.norms.index(line[1])
+        if line and (norm := json.loads(line[1])) in self.norms:
+            return self.norms.index(norm)
         place = _LOCKER.search(text)
         asked = re.search(r"^Question: (.*)$", text, re.MULTILINE)
         return int(place[1]) if place else sum(asked[1].encode()) if asked else 0
@@ -126,7 +135,8 @@ class Situated:
 
     def _scenario(self, text: str, request: FakeRequest) -> str:
         number = self._number(text)
-        scene = body(number, 1)
+        place = next((index for index, name in enumerate(_PLACES) if f"a {name}" in text), 0)
+        scene = other_body(number, place) if place else body(number, 1)
         if number == BLURTING_SCENARIO:
             scene += f" {self.norms[number]}"
         return self._draft(scene)

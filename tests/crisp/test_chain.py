@@ -111,7 +111,7 @@ def test_nothing_vanishes_between_stages(chain: Run) -> None:
 
 
 def test_scenarios_are_lost_for_the_reasons_that_were_scripted(chain: Run) -> None:
-    assert losses(chain, "scenarios") == {"chronotope": 1, "scenario": 1}
+    assert losses(chain, "scenarios") == {"no_chronotope": 1, "no_scenario": 1}
 
 
 def test_the_loop_ends_in_every_way_that_it_can(chain: Run) -> None:
@@ -206,7 +206,7 @@ def test_pairs_come_from_gaps_and_from_triplets(chain: Run) -> None:
         assert better - worse == each["gap"] >= 2
     modes = Counter(each["mode"] for each in chain.records("preferences"))
     assert set(modes) == {"full", "rewrite"}
-    assert losses(chain, "preferences")["triplet"] == len(chain.records("preferences", "failures.jsonl"))
+    assert losses(chain, "preferences")["no_triplet"] == len(chain.records("preferences", "failures.jsonl"))
 
 
 def test_the_report_of_preferences_tells_how_lengths_are_balanced(chain: Run) -> None:

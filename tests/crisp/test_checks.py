@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from ccfw.crisp.checks import check_draft, check_guidance, check_triplet, leaks, tone, word_tells
+from ccfw.checks.text import sentences
+from ccfw.crisp.checks import (
+    check_draft,
+    check_guidance,
+    check_scene,
+    check_triplet,
+    leaks,
+    tone,
+    word_tells,
+)
 from ccfw.crisp.chronotopes import DIMENSIONS, Declared, check_chronotope, differing, form, read_chronotope
 from ccfw.crisp.reading import read_situations, shipped_folder
 from ccfw.crisp.records import Chronotope, Draft, Norm, Triplet
@@ -92,6 +103,68 @@ def test_guidance_must_not_carry_what_the_reasoner_may_not_see(guidance: str, gi
     assert bool(check_guidance(NORM, DRAFT, guidance)) is gives_away
 
 
+SHIPPED = read_situations(shipped_folder())
+HIDERS: dict[str, Callable[[str], str]] = {
+    "joiner": lambda text: " ".join(f"{word[:1]}\u200d{word[1:]}" for word in text.split()),
+    "soft hyphen": lambda text: "\u00ad".join(text),
+    "selector": lambda text: "\ufe0f".join(text),
+    "look-alikes": lambda text: text.translate(str.maketrans("aeocpx", "аеосрх")),
+    "one look-alike": lambda text: text.replace("e", "е"),
+    "full width": lambda text: text.translate({code: code + 0xFEE0 for code in range(0x21, 0x7F)}),
+    "spaced": lambda text: " ".join(text),
+    "dotted": lambda text: ". ".join(text),
+    "reversed": lambda text: text[::-1],
+    "underscores": lambda text: "_".join(text.split()),
+    "pieces": lambda text: ". ".join(" ".join(text.split()[i : i + 3]) for i in range(0, len(text.split()), 3)),
+}
+
+
+@pytest.mark.parametrize("hide", HIDERS.values(), ids=HIDERS)
+def test_no_disguise_brings_norm_or_answer_to_the_reasoner(hide: Callable[[str], str]) -> None:
+    for each in SHIPPED:
+        for hidden in (each.norm.norm, each.draft.hidden_expected_answer):
+            assert check_guidance(each.norm, each.draft, hide(hidden)), (each.situation_id, hide(hidden))
+
+
+def test_a_disguised_norm_is_a_leak_of_a_scenario_too() -> None:
+    for name in ("joiner", "soft hyphen", "look-alikes", "full width"):
+        scene = f"{body(1, 1)} {HIDERS[name](NORM.norm)}"
+        assert ("leak", "scenario") in found(with_(scenario=scene)), name
+    assert ("explained", "scenario") in found(with_(scenario=f"{body(1, 1)} In this сulture people wait."))
+
+
+@pytest.mark.parametrize(
+    "guidance",
+    [
+        "Wait for a sign of somebody in charge.",
+        "Marit should change.",
+        "She has to think of the door.",
+        "Somebody in charge gives her a sign, remember.",
+    ],
+)
+def test_a_clause_of_the_answer_and_an_order_to_somebody_of_the_scene_are_leaks(guidance: str) -> None:
+    assert check_guidance(NORM, DRAFT, guidance)
+
+
+def test_guidance_may_say_what_is_missing_and_quote_the_scene() -> None:
+    hints = (
+        "Your reason leans on the culture's name. Point to the two details in the scene that made you choose this act.",
+        "The order in which people act was passed over; the last step of your reason, why it matters now, is missing.",
+    )
+    for each in SHIPPED:
+        quoted = [f"Look again at this and say what it shows: {part}." for part in sentences(each.draft.scenario)]
+        refused = [hint for hint in (*hints, *quoted) if check_guidance(each.norm, each.draft, hint)]
+        assert refused == [], each.situation_id
+
+
+def test_a_scene_told_again_is_found_and_another_is_not() -> None:
+    other = with_(scenario=SHIPPED[0].draft.scenario)
+    again = with_(scenario=body(1, 1).replace("Marit", "Berit").replace("umbrella", "raincoat"))
+    assert check_scene(DRAFT, [other]) == ()
+    assert [issue.where for issue in check_scene(again, [other, DRAFT])] == ["scenario"]
+    assert check_scene(again, [other, DRAFT])[0].found == "accepted scene 2"
+
+
 # ---- triplets
 
 
@@ -134,6 +207,13 @@ def test_words_may_differ_by_fifteen_per_cent_and_no_more() -> None:
         assert ("length" not in {issue.check for issue in issues}) is fine, words
 
 
+def test_lengths_are_held_to_where_words_are_not_parted() -> None:
+    long = "请她先把雨伞挂在门边的钩子上,然后等一分钟,再慢慢推开门进去。"
+    issues = check_triplet(NORM, Triplet(appropriate=long, generic="直接进去坐下。", opposite="不要进去。"))
+    lengths = {(issue.where, issue.found) for issue in issues if issue.check == "length"}
+    assert lengths == {("generic", "3 words"), ("opposite", "2 words")}  # two characters a word
+
+
 def test_tone_is_counted_by_hand() -> None:
     assert tone("Please, perhaps! Could she wait? Perhaps not.") == {
         "hedges": 3,
@@ -155,7 +235,6 @@ def test_a_word_that_tells_a_role_is_found() -> None:
 
 # ---- chronotopes
 
-SHIPPED = read_situations(shipped_folder())
 FIRST = next(each for each in SHIPPED if each.situation_id == "china_s01")
 
 

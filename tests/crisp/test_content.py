@@ -11,10 +11,10 @@ import pytest
 from ccfw.checks.text import count_words
 from ccfw.crisp.checks import check_draft, check_triplet, given_away, hidden_in, word_tells
 from ccfw.crisp.chronotopes import LEAST, Declared, check_chronotope, differing
-from ccfw.crisp.norms import repeated
 from ccfw.crisp.pairs import longest_roles
 from ccfw.crisp.reading import read_norms, read_situations, shipped_folder
 from ccfw.crisp.records import CultureNorms, NormType, Situation, Triplet
+from ccfw.crisp.rules import repeated
 from ccfw.records import Region
 from ccfw.universe.reading import yaml_files, yaml_record
 

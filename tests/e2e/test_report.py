@@ -202,10 +202,10 @@ def test_the_page_shows_the_same_comparison(styles: Styles) -> None:
     run = styles.runs["joint"]
     page = (run.folder / run.closings["report"]["out"] / "audit.md").read_text("utf-8")
     assert (
-        "| scripted | v1/joint | v1/paper | helpful | 2 | 0 | 0 | 2.00 | -2.00 [-2.00, -2.00] | 0 | 0 |\n"
-        "| scripted | v1/joint | v1/paper | honest | 2 | 100 | 100 | 0.00 | +0.00 [+0.00, +0.00] | 0 | 0 |\n"
+        "| scripted | v1/joint | v1/paper | helpful | 2 | 0 | 0 | 2.00 | -2.00 | 0 | 0 |\n"
+        "| scripted | v1/joint | v1/paper | honest | 2 | 100 | 100 | 0.00 | +0.00 | 0 | 0 |\n"
     ) in page
-    assert "| scripted | v1/joint | v1/paper | cultural_typicality | 0 | – | – | – | – | 100 | 0 |\n" in page
+    assert "| scripted | v1/joint | v1/paper | cultural typicality | 0 | – | – | – | – | 100 | 0 |\n" in page
     costs = r"^\| scripted \| v1/joint \| 2 \| 2\.0 \| \d+ \| unknown \| \d+ \| 0\.\d{6} \|$"
     assert re.search(costs, page, re.MULTILINE)
 

@@ -26,6 +26,7 @@ from tests.fakes.provider import FakeProvider
 CANARY = "sk-canary-5b1e90f7aa3d4c26"
 COLUMNS = ("3h", "helpful", "honest", "harmless", "tdq", "naturalness", "plausibility", "typicality", "clean")
 LANGUAGES = ("global_english", "native_language")
+NAMES = ("English", "native language")
 
 
 @dataclass(frozen=True)
@@ -108,21 +109,24 @@ def table(tracked: Tracked) -> dict[str, dict[str, str]]:
 def test_a_row_of_the_table_is_one_finished_run(tracked: Tracked) -> None:
     assert tracked.first.code == 0
     names = [(run.name, run.status) for run in tracked.runs]
-    assert names == [(f"keyed {language} keyed_judge", "FINISHED") for language in LANGUAGES]
+    assert names == [(f"keyed {language} keyed_judge", "FINISHED") for language in NAMES]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("column", COLUMNS)
-def test_means_and_bounds_are_logged_as_the_table_has_them(tracked: Tracked, language: str, column: str) -> None:
+def test_means_are_logged_as_the_table_has_them_and_no_bounds_of_two_dialogues(
+    tracked: Tracked, language: str, column: str
+) -> None:
     run, row = tracked.runs[LANGUAGES.index(language)], table(tracked)[language]
-    for name in (column, f"{column}_lo", f"{column}_hi"):
-        assert run.metrics[name] == pytest.approx(float(row[name]), abs=1e-6)
+    assert run.metrics[column] == pytest.approx(float(row[column]), abs=1e-6)
+    for name in (f"{column}_lo", f"{column}_hi"):
+        assert (row[name], name in run.metrics) == ("", False)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_counts_are_logged_beside_the_means(tracked: Tracked, language: str) -> None:
     metrics = tracked.runs[LANGUAGES.index(language)].metrics
-    assert [metrics[name] for name in ("episodes", "judged", "not_judged", "broken")] == [2, 2, 0, 0]
+    assert [metrics[name] for name in ("episodes", "judged", "not_judged", "broken", "not_run")] == [2, 2, 0, 0, 0]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -310,6 +314,6 @@ def test_four_processes_at_once_share_a_fresh_database(report: Callable[..., lis
     runs = [(run.name, run.status, run.params["bootstrap"]) for run in logged(tmp_path / "mlflow.db")]
     assert sorted(runs) == sorted(
         (f"keyed {language} keyed_judge", "FINISHED", f"percentile {100 + number} 0.95")
-        for language in LANGUAGES
+        for language in NAMES
         for number in range(4)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
@@ -108,6 +108,8 @@ class FakeReply:
     """With a refusal and an empty text, ``content`` is null."""
     model: str | None = None
     """The model name served; the one asked for if ``None``."""
+    tokens: Sequence[tuple[str, Mapping[str, float]]] | None = None
+    """Of the text, each with log-probabilities of what could stand there; sent when they are asked for."""
 
     def completion(self, request: FakeRequest) -> dict[str, Any]:
         """Return the ``chat.completion`` object that answers ``request``."""
@@ -117,9 +119,23 @@ class FakeReply:
             "object": "chat.completion",
             "created": CREATED,
             "model": self.model or request.model,
-            "choices": [{**choice, "logprobs": None}],
+            "choices": [{**choice, "logprobs": self._logprobs() if request.body.get("logprobs") else None}],
             "usage": self._usage(request),
         }
+
+    def _logprobs(self) -> dict[str, Any] | None:
+        if self.tokens is None:
+            return None
+        places = [
+            {
+                "token": text,
+                "logprob": likeliest.get(text),
+                "bytes": list(text.encode()),
+                "top_logprobs": [{"token": each, "logprob": log, "bytes": None} for each, log in likeliest.items()],
+            }
+            for text, likeliest in self.tokens
+        ]
+        return {"content": places, "refusal": None}
 
     def _message(self) -> dict[str, Any]:
         content = None if self.refusal is not None and not self.text else self.text

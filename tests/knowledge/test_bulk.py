@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ccfw.knowledge.queries import Queries
 from ccfw.knowledge.query_vectors import QueryVectors
 from ccfw.knowledge.retriever import Retriever, Wanted
-from tests.knowledge.test_retriever import AXES, TERMS, Toy, shelves
+from tests.knowledge.test_retriever import AXES, TERMS, Toy, shelves, shown
 
 TEXT = st.lists(st.sampled_from([*AXES, "other"]), min_size=1, max_size=3).map(" ".join)
 WANTED = st.builds(
@@ -45,7 +45,7 @@ def test_many_at_once_find_what_each_finds_alone(tmp_path: Path, lexical: bool, 
     found = dict(retriever.evidence_of(wanted))
     assert set(found) == set(wanted)
     for each in found:
-        alone = retriever.evidence(each.queries, each.regions, each.identity, grounded=each.grounded)
+        alone = shown(retriever, each)
         assert found[each] == alone
 
 

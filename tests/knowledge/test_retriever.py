@@ -13,7 +13,7 @@ from ccfw.knowledge.nearest import Floats
 from ccfw.knowledge.queries import Queries, queries
 from ccfw.knowledge.ranking import Hit, above, distinct, fused, normalised, overlap, reranked
 from ccfw.knowledge.records import NicheTerm, Passage, Taboo
-from ccfw.knowledge.retriever import Retriever
+from ccfw.knowledge.retriever import Evidence, Retriever, Wanted
 from ccfw.knowledge.shelf import Shelf, build_shelf, vectors_of
 from ccfw.knowledge.vector_cache import VectorCache
 from ccfw.knowledge.vectors import VectorIndex, unit
@@ -112,6 +112,11 @@ def shelves(
     )
 
 
+def shown(retriever: Retriever, wanted: Wanted) -> Evidence:
+    """Return what one seed is shown."""
+    return dict(retriever.evidence_of([wanted]))[wanted]
+
+
 def found(shelf: Shelf[Passage], query: str) -> list[Hit]:
     """Return what a query finds in Singapore."""
     return shelf.hits([(query, ("SG",))], "")[query, ("SG",)]
@@ -119,8 +124,9 @@ def found(shelf: Shelf[Passage], query: str) -> list[Hit]:
 
 def test_evidence_is_of_the_regions_and_both_queries(tmp_path: Path) -> None:
     passages, taboos = shelves(tmp_path, embedder=Toy())
-    found = Retriever(passages, taboos, TERMS).evidence(
-        Queries("wedding hall", "funeral customs", "wedding"), ["SG"], None, grounded=True
+    found = shown(
+        Retriever(passages, taboos, TERMS),
+        Wanted(Queries("wedding hall", "funeral customs", "wedding"), ("SG",), None, True),
     )
     assert [(each.query, each.passage.passage_id) for each in found.passages] == [
         ("scenario", "SG_5"),  # one wedding, as in the query; SG_1 has two
@@ -133,8 +139,17 @@ def test_evidence_is_of_the_regions_and_both_queries(tmp_path: Path) -> None:
 
 def test_a_second_region_adds_its_passages_and_no_taboos(tmp_path: Path) -> None:
     passages, taboos = shelves(tmp_path, embedder=Toy())
-    found = Retriever(passages, taboos, TERMS).evidence(
-        Queries("wedding", "wedding", "wedding"), ["SG", "MY"], None, grounded=True
+    found = shown(
+        Retriever(passages, taboos, TERMS),
+        Wanted(
+            Queries("wedding", "wedding", "wedding"),
+            (
+                "SG",
+                "MY",
+            ),
+            None,
+            True,
+        ),
     )
     assert {each.passage.region for each in found.passages} == {Region.SG, Region.MY}
     assert {each.region for each in found.taboos} == {Region.SG}
@@ -142,8 +157,8 @@ def test_a_second_region_adds_its_passages_and_no_taboos(tmp_path: Path) -> None
 
 def test_a_seed_that_rests_on_no_taboo_is_shown_none(tmp_path: Path) -> None:
     passages, taboos = shelves(tmp_path, embedder=Toy())
-    found = Retriever(passages, taboos, TERMS).evidence(
-        Queries("wedding", "exam", "wedding"), ["SG"], None, grounded=False
+    found = shown(
+        Retriever(passages, taboos, TERMS), Wanted(Queries("wedding", "exam", "wedding"), ("SG",), None, False)
     )
     assert found.taboos == ()
 
@@ -163,15 +178,24 @@ def test_an_answer_holds_nothing_below_the_least_score_and_evidence_keeps_its_ta
     answer = strict.answer("wedding", ["SG"])
     assert (answer.passages, answer.niche_terms, answer.taboos) == ((), (), ())
     asked = Queries("wedding", "wedding", "wedding")
-    assert strict.evidence(asked, ["SG"], None, grounded=True).taboos != ()
+    assert shown(strict, Wanted(asked, ("SG",), None, True)).taboos != ()
 
 
 @pytest.mark.parametrize(("most", "by_scenario"), [(0, 2), (1, 2), (2, 5), (3, 0), (3, 3), (6, 2)])
 def test_no_more_passages_are_shown_than_asked_for(tmp_path: Path, most: int, by_scenario: int) -> None:
     passages, taboos = shelves(tmp_path, embedder=Toy())
     terms = TERMS.model_copy(update={"passages": most, "by_scenario": by_scenario})
-    found = Retriever(passages, taboos, terms).evidence(
-        Queries("wedding", "funeral", "exam"), ["SG", "MY"], None, grounded=False
+    found = shown(
+        Retriever(passages, taboos, terms),
+        Wanted(
+            Queries("wedding", "funeral", "exam"),
+            (
+                "SG",
+                "MY",
+            ),
+            None,
+            False,
+        ),
     )
     assert len(found.passages) == most
     assert sum(each.query == "scenario" for each in found.passages) == min(most, by_scenario) or most == 6

@@ -36,8 +36,10 @@ CANARY = "sk-canary-8d1f0c37b2e64a95"
 
 @pytest.fixture(autouse=True)
 def _collected() -> Iterator[None]:
+    gc.freeze()  # what is there already need not be looked through again after every test
     yield
     gc.collect()
+    gc.unfreeze()
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ import pytest
 
 from ccfw.errors import StoreError
 from ccfw.llm.ledger import Ledger
-from ccfw.llm.types import ChatReply, Usage
+from ccfw.llm.types import ChatReply, Token, Usage
 from ccfw.stop import Stop
 from tests.samples import ROOT, reply
 
@@ -85,6 +85,7 @@ def put(path: Path, *replies: tuple[str, ChatReply]) -> None:
         pytest.param(reply(), id="plain"),
         pytest.param(reply("தமிழ் 😀 \x00 \u2028 \ud83d", finish_reason="length"), id="odd-text"),
         pytest.param(reply("", has_reasoning=True, cost=None, usage=Usage(None, None, None)), id="all-unknown"),
+        pytest.param(reply(tokens=(Token("a", {"a": -0.1, "ä\ud83d": -2.0}), Token("", {}))), id="tokens"),
         pytest.param(reply(usage=Usage(1, 2, 3), cost=0.1 + 0.2, seconds=1e-9), id="exact-numbers"),
     ],
 )

@@ -17,7 +17,7 @@ from ccfw.llm import openai_http, transports
 from ccfw.llm.openai_http import OpenAIHttpClient
 from ccfw.llm.replies import seconds_to_wait
 from ccfw.llm.transports import open_transport
-from ccfw.llm.types import ChatReply, ChatRequest, Usage
+from ccfw.llm.types import ChatReply, ChatRequest, Token, Usage
 from ccfw.records import Message
 from tests.fakes import faults
 from tests.fakes.faults import Fault
@@ -105,7 +105,44 @@ def test_a_plain_reply_comes_as_it_was_sent(line: Line) -> None:
         "cost": pytest.approx((10 * 1.0 + 5 * 2.0) / 1e6),
         "seconds": 0,
         "cached": False,
+        "tokens": None,
     }
+
+
+def _place(token: object, logprob: object, *others: tuple[object, object]) -> dict[str, Any]:
+    likeliest = [{"token": text, "logprob": log, "bytes": None} for text, log in others]
+    return {"token": token, "logprob": logprob, "bytes": None, "top_logprobs": likeliest}
+
+
+def test_log_probabilities_are_asked_for_and_read(line: Line) -> None:
+    content = [_place("hel", -0.1, ("hel", -0.1), ("x", -3.5)), _place("lo", -0.25)]
+    wanted = chat_request(top_p=0.9, top_logprobs=5)
+    reply = line.ask(choice(finish_reason="stop", logprobs={"content": content}), wanted)
+    assert reply.tokens == (Token("hel", {"hel": -0.1, "x": -3.5}), Token("lo", {"lo": -0.25}))
+    [seen] = line.provider.requests
+    assert (seen.body["logprobs"], seen.body["top_logprobs"], seen.body["top_p"]) == (True, 5, 0.9)
+    plain = line.sent(chat_request())
+    assert not {"logprobs", "top_logprobs", "top_p"} & set(plain)
+
+
+@pytest.mark.parametrize(
+    ("logs", "tokens"),
+    [
+        (None, None),
+        ({}, None),
+        ({"content": None}, None),
+        ({"content": []}, None),
+        ("none", None),
+        ({"content": [{"logprob": -1.0}]}, None),
+        ({"content": [_place("a", -1.0), "b"]}, None),
+        ({"content": [_place("a", None, ("b", "-1"), (7, -1.0), ("c", -2))]}, (Token("a", {"c": -2.0}),)),
+        ({"content": [_place("a", -1.0, ("a", -2.0), ("a", -0.5))]}, (Token("a", {"a": -0.5}),)),
+    ],
+    ids=repr,
+)
+def test_log_probabilities_of_odd_types_are_none_and_cost_no_reply(http: Line, logs: Any, tokens: Any) -> None:
+    reply = http.ask(choice(finish_reason="stop", logprobs=logs), chat_request(top_logprobs=5))
+    assert (reply.text, reply.tokens) == ("hello", tokens)
 
 
 def test_a_reply_of_an_unnamed_model_is_the_asked_ones(line: Line) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import pytest
@@ -19,6 +20,8 @@ OTHERS = [
     pytest.param({"schema_name": "judge"}, id="schema-name"),
     pytest.param({"schema": {"type": "object"}}, id="schema"),
     pytest.param({"replicate": 1}, id="replicate"),
+    pytest.param({"top_p": 0.9}, id="top-p"),
+    pytest.param({"top_logprobs": 5}, id="top-logprobs"),
 ]
 
 
@@ -31,6 +34,14 @@ def test_equal_requests_have_equal_keys_whatever_the_order_of_their_settings() -
     first = chat_request(model={"a": 1, "b": {"c": 2, "d": 3}})
     second = chat_request(model={"b": {"d": 3, "c": 2}, "a": 1})
     assert first.key == second.key
+
+
+def test_a_request_without_the_later_fields_keeps_the_key_that_ledgers_know() -> None:
+    written = (
+        '{"messages":[["user","hi"]],"model":{"provider_model":"openai/scripted"},"replicate":0,"schema":null,'
+        '"schema_name":null,"seed":null,"temperature":null}'
+    )
+    assert chat_request().key == hashlib.sha256(written.encode()).hexdigest()
 
 
 def test_half_a_character_has_a_key_too() -> None:

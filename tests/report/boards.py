@@ -55,11 +55,16 @@ def scored(episodes: Sequence[str], scores: Sequence[float], clean: float = 1.0)
 
 
 def assistant(
-    label: str, outlines: Sequence[Outline], scores: Sequence[Sequence[float]], *, usd: float | None = None
+    label: str,
+    outlines: Sequence[Outline],
+    scores: Sequence[Sequence[float]],
+    *,
+    usd: float | None = None,
+    kind: str = "",
 ) -> Assistant:
     """Return an assistant with a score for each outline in each language (outlines × languages, English first)."""
     ids = [episode_id(each.seed.seed_id, language) for each in outlines for language in BOTH[: len(scores[0])]]
-    return Assistant(label.lower(), label, scored(ids, [s for row in scores for s in row]), set(ids), usd)
+    return Assistant(label.lower(), label, scored(ids, [s for row in scores for s in row]), set(ids), usd, kind=kind)
 
 
 def laid_out(

@@ -19,7 +19,16 @@ from ccfw.records import (
 )
 from ccfw.report.page import Embedded
 from ccfw.report.reader import PER_CHUNK, Held, chunk
-from ccfw.report.reader_index import SCORES, Entry, faults_of, identity_label, indexed, language_label, tier_label
+from ccfw.report.reader_index import (
+    SCORES,
+    Entry,
+    ended_label,
+    faults_of,
+    identity_label,
+    indexed,
+    language_label,
+    tier_label,
+)
 from ccfw.universe.seed_id import episode_id
 from tests.samples import episode_of, judgement_of, raw_scenario, scenario_of
 
@@ -118,7 +127,7 @@ def _entry(
         identity=identity_label(persona.region.value, persona.identity),
         tier=tier_label(scenario.seed.challenge_config.challenge_type),
         language=language_label(episode.language_mode, persona.native_language),
-        ended=episode.termination_reason.value,
+        ended=ended_label(episode.termination_reason),
         turns=len(episode.turns),
         scores=row,
         clean=math.nan if math.isnan(harmless) else float(not broke),

@@ -136,11 +136,11 @@ def test_the_page_shows_counts_with_their_share_of_the_messages(held: list[Episo
             "",
             "Faults by check, as a share of the messages:",
             "",
-            "- M: length 3 (60%), skips_ahead 2 (40%)",
+            "- M: length 3 (60%), skips ahead 2 (40%)",
             "",
             "## How dialogues ended",
             "",
-            "- M: ALL_SHARDS_CLEARED 3, TURN_CAP 1",
+            "- M: all shards cleared 3, turn cap 1",
             "",
             "## Stopping early",
             "",
@@ -184,8 +184,13 @@ def test_what_was_not_asked_for_is_said_to_be_missing() -> None:
     ("message", "cell"),
     [
         pytest.param("a|b|c", "a\\|b\\|c 1", id="bar"),
-        pytest.param("<i>a</i>", "&lt;i>a&lt;/i> 1", id="tags"),
-        pytest.param("<b>|", "&lt;b>\\| 1", id="both"),
+        pytest.param("<i>a</i>", "\\<i\\>a\\</i\\> 1", id="tags"),
+        pytest.param("<b>|", "\\<b\\>\\| 1", id="both"),
+        pytest.param("[win](javascript:alert(1))", "[win\\](javascript:alert(1)) 1", id="link"),
+        pytest.param("![p](http://evil/x.png)", "[p\\](http://evil/x.png) 1", id="picture"),
+        pytest.param("\x1b]0;owned\x07", "⟨U+001B⟩]0;owned⟨U+0007⟩ 1", id="terminal"),
+        pytest.param("\u202egnp", "⟨U+202E⟩gnp 1", id="direction"),
+        pytest.param("a" * 61, f"{'a' * 60}… 1", id="long"),
     ],
 )
 def test_no_opener_breaks_the_table_or_the_page(scenario: Scenario, message: str, cell: str) -> None:
@@ -207,3 +212,15 @@ def test_what_was_not_searched_is_not_counted_as_free_of_leaks(leaks: int | None
     page = markdown({"A": Tally(messages=20).audit(leaks, searched)}, {}, [], [])
     (row,) = [line for line in page.splitlines() if line.startswith("| A |")]
     assert row.split(" | ")[4] == cell
+
+
+def test_names_of_checks_and_assistants_are_text(scenario: Scenario) -> None:
+    found = audit([episode_of(scenario, (said("first"), said("so", "[x](y)\x1b<b>")))], leaks=0)
+    text = markdown({"A\x1b|[l](m)": found}, {"[j](k)": STOP}, [("<j>", "none rose")], [])
+    assert "- A⟨U+001B⟩\\|[l\\](m): [x\\](y)⟨U+001B⟩\\<b\\> 1 (100%)\n" in text
+    assert "- A⟨U+001B⟩\\|[l\\](m): shard cap 1\n" in text
+    assert "- [j\\](k): precision reached after 2 of 3 dialogues, 1 saved\n" in text
+    assert "- \\<j\\>: none rose\n" in text
+
+
+STOP = {"n": 2, "planned": 3, "saved": 1, "reached": True}

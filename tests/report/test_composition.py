@@ -38,7 +38,7 @@ def test_the_modes_are_counted_apart_and_a_region_without_dialogues_says_so() ->
     table = composition_table(found, None)
     assert [row[:3] for row in table.rows[:2]] == [("Test (eval)", "English", "1"), ("Test (gold)", "English", "1")]
     assert ("BN", "0 identities", "0", "0", "0", "0") in table.rows
-    assert table.breaks == ((0, "By split, mode and language"), (2, "By region"))
+    assert table.breaks == ((0, "By split, mode and language"), (2, "By region"), (2 + len(Region), "In all"))
 
 
 def test_nothing_held_is_a_table_of_noughts() -> None:

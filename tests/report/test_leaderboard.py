@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
+import numpy as np
 import pytest
 
+from ccfw.records import LanguageMode
 from ccfw.report.leaderboard import Apart, leaderboard
 from ccfw.report.published_scores import PublishedScores
 from ccfw.report.sections import TableView
 from ccfw.report.standings import of_table, standings
 from ccfw.stages.report_page import published
 from tests.report.boards import TERMS, alike, assistant, laid_out, scored
+
+EN = LanguageMode.ENGLISH
 
 
 @pytest.fixture(scope="module")
@@ -73,10 +78,59 @@ def test_every_form_shows_the_breaks(table: TableView) -> None:
     markdown, latex = table.markdown(), table.latex()
     for _, text in table.breaks:
         assert f"**{text}**" in markdown
-        assert rf"\emph{{{text}}}" in latex
+        assert rf"\emph{{{text}}}" in latex.replace("$-$", "-")
     assert markdown.count("| Assistant | 3H |") == 3
-    assert latex.count(r"\textcolor{gray}{GPT-5 mini}") == 1
-    assert r"\usepackage{booktabs,xcolor}" in latex
+    parts = latex.count(r"\begin{tabular}") + latex.count(r"\begin{longtable}")
+    assert latex.count(r"\textcolor{gray}{GPT-5 mini}") == parts
+    assert re.search(r"\\usepackage\{booktabs,.*xcolor\}", latex)
+
+
+def test_who_lacks_a_language_stands_behind_a_break_without_a_rank() -> None:
+    """Dusk has 5 in English alone, Ember 4 in both."""
+    seeds = alike(12)
+    runs = [assistant("Dusk", seeds, [[5.0]] * 12), assistant("Ember", seeds, [[4.0, 4.0]] * 12)]
+    board = laid_out(seeds, runs)
+    both, english = (leaderboard(standings(board, scope, TERMS), TERMS, "j", [], None) for scope in (None, EN))
+    assert [(row[0], row[-3]) for row in both.rows] == [("Ember", "1"), ("Dusk", "–")]
+    assert both.breaks == ((1, "Not ranked: dialogues in English alone"),)
+    assert [row["section"] for row in csv.DictReader(io.StringIO(both.csv()))] == ["", both.breaks[0][1]]
+    assert ([(row[0], row[-3]) for row in english.rows], english.breaks) == ([("Dusk", "1"), ("Ember", "2")], ())
+
+
+def test_ranks_go_by_shared_dialogues_which_stand_beside_the_means_where_they_differ() -> None:
+    """On the first 10 seeds A has 4 and B 3; on the other 10, which A did not meet, B has 5.5, and so 4.25 in all."""
+    seeds = alike(20)
+    runs = [assistant("A", seeds[:10], [[4.0]] * 10), assistant("B", seeds, [[3.0]] * 10 + [[5.5]] * 10)]
+    found = standings(laid_out(seeds, runs), EN, TERMS)
+    table = leaderboard(found, TERMS, "j", [], None)
+    assert table.head[-4:] == ("3H shared", "Rank", "Group", "Judged")
+    assert [(row[0], row[1][:4], row[-4][:4], row[-3]) for row in table.rows] == [
+        ("A", "4.00", "4.00", "1"),
+        ("B", "4.25", "3.00", "2"),
+    ]
+    assert "over the 10 dialogues that all ranked assistants have scored" in table.note
+    full = leaderboard(standings(laid_out(seeds[:10], [runs[0]]), EN, TERMS), TERMS, "j", [], None)
+    assert "3H shared" not in full.head
+
+
+def test_what_is_judged_is_counted_of_what_the_runs_were_asked_for() -> None:
+    seeds = alike(58)
+    run = assistant("A", seeds[:3], [[3.0]] * 3)
+    asked = {*run.held, f"{seeds[3].seed.seed_id}__EN"}
+    found = standings(laid_out(seeds, [run._replace(asked=asked)]), None, TERMS)
+    assert (found.rows[0].planned, found.rows[0].held) == (4, 3)
+    assert leaderboard(found, TERMS, "j", [], None).rows[0][-1] == "3 of 4 (75.0%)"
+
+
+def test_a_3h_over_far_fewer_dialogues_than_its_columns_says_over_how_many() -> None:
+    """Of 20 dialogues 12 have all three of 3H's scores, and 20 two of them."""
+    seeds = alike(20)
+    run = assistant("A", seeds, [[3.0]] * 20)
+    run.scores.metrics[12:, 2] = np.nan
+    table = leaderboard(standings(laid_out(seeds, [run]), None, TERMS), TERMS, "j", [], None)
+    plain, thin = "3.00 [3.00, 3.00]", "3.00 [3.00, 3.00] (n=12)"
+    assert table.rows[0][1:5] == (thin, plain, plain, thin)
+    assert "3H and TDQ need all three of theirs" in table.note
 
 
 def test_nothing_in_a_label_is_markup() -> None:

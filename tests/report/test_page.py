@@ -159,6 +159,39 @@ def test_an_interval_stands_apart_from_its_mean() -> None:
     assert '<td class="number">–</td>' in text
 
 
+@pytest.mark.parametrize(
+    ("cell", "head", "behind"),
+    [
+        ("4.28 [4.28, 4.29]", "4.28", "[4.28, 4.29]"),
+        ("116 of 116 (100.0%)", "116 of 116", "(100.0%)"),
+        ("3.90 (n=4)", "3.90", "(n=4)"),
+        ("3.90 [3.1, 4.2] (n=12)", "3.90", "[3.1, 4.2] (n=12)"),
+        ("2 [1–4]", "2", "[1–4]"),
+    ],
+)
+def test_what_stands_behind_a_figure_in_brackets_is_set_apart(cell: str, head: str, behind: str) -> None:
+    text = page(REPORT._replace(tables=(TABLE._replace(rows=(("Amber", cell, "1"),), breaks=(), grey=frozenset()),)))
+    assert f'<td class="number">{head} <span class="interval">{behind}</span></td>' in text
+
+
+def test_a_figure_that_has_its_title_apart_is_shown_without_it() -> None:
+    bare = SVG.replace("30pt", "15pt")
+    (image,) = Reading(page(REPORT._replace(figures=(FIGURE._replace(bare=bare),)))).all("img")
+    assert base64.b64decode((image["src"] or "").partition(",")[2]).decode() == bare
+    assert image["height"] == "20"
+
+
+def test_a_cell_carries_what_it_is_sorted_by() -> None:
+    table = TABLE._replace(keys=((3.9249, None), (None, None), (4.28, 87.7)))
+    text = page(REPORT._replace(tables=(table,)))
+    assert re.findall(r'data-key="([^"]*)"', text) == ["3.9249", "", "", "", "4.28", "87.7"]
+
+
+def test_one_row_is_one_row() -> None:
+    tables = (TABLE, TABLE._replace(name="a"), TABLE._replace(name="b", rows=TABLE.rows[:1], breaks=()))
+    assert re.findall(r'class="count">([^<]*)<', page(REPORT._replace(tables=tables))) == ["3 rows", "1 row"]
+
+
 def test_a_figure_is_a_picture_that_holds_itself_and_takes_its_room_at_once() -> None:
     (image,) = Reading(page()).all("img")
     prefix, _, data = (image["src"] or "").partition(",")
@@ -176,5 +209,5 @@ def test_a_sample_says_of_how_many() -> None:
 def test_a_report_of_nothing_is_still_a_page() -> None:
     text = render(Report("Nothing", (), "", (), ()), embedded([]))
     assert "<h1>Nothing</h1>" in text
-    assert "There is none." in text
+    assert "There are none." in text
     assert not Reading(text).all("table")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ccfw.checks.script import LANGUAGES
-from ccfw.records import LanguageMode, Metric, Scenario, SimulationMode, TerminationReason
+from ccfw.records import LanguageMode, Scenario, SimulationMode, TerminationReason
 from ccfw.report.reader import TAGS, Held, Texts, chunk
 from tests.report.shelves import held
 from tests.samples import SEED, canaries
@@ -69,7 +69,7 @@ def test_the_simulator_sees_its_own_intent_and_no_word_of_the_oracle(planted: Sc
 
 def test_each_judge_saw_the_fields_of_its_metric(planted: Scenario) -> None:
     saw = {each["metric"]: each for each in shown(held("", scenario=planted))["judge_saw"]}
-    assert list(saw) == [metric.value for metric in Metric]
+    assert list(saw) == ["helpful", "honest", "harmless", "naturalness", "plausibility", "typicality"]
     assert all(each["conversation"] for each in saw.values())
     assert {metric: list(each["fields"]) for metric, each in saw.items() if metric in {"honest", "naturalness"}} == {
         "honest": ["persona summary"],

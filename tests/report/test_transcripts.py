@@ -76,6 +76,8 @@ def test_a_transcript_reads_from_who_asks_to_how_it_was_judged(scenario: Scenari
         pytest.param("a\u2028b", "a⟨U+2028⟩b", id="line-separator"),
         pytest.param("a\x00", "a⟨U+0000⟩", id="nul"),
         pytest.param("\ud83d", "⟨U+D83D⟩", id="half-a-character"),
+        pytest.param("a\ufffe\uffff\U0010ffff\ufdd0", "a⟨U+FFFE⟩⟨U+FFFF⟩⟨U+10FFFF⟩⟨U+FDD0⟩", id="noncharacters"),
+        pytest.param("a\U0001fae9\u0378", "a\U0001fae9\u0378", id="letters-to-come-stay"),
         pytest.param("a\n\tb", "a\n\tb", id="break-and-tab-stay"),
         pytest.param("க்\u200cஷ ක්\u200dර", "க்\u200cஷ ක්\u200dර", id="joiners-of-scripts-stay"),
         pytest.param("👩\u200d🍳 日本語 café", "👩\u200d🍳 日本語 café", id="emoji-and-letters-stay"),

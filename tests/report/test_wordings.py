@@ -79,11 +79,18 @@ def test_in_all_an_episode_counts_once_however_many_of_its_scores_are_there() ->
 
 
 def test_scores_of_one_episode_are_resampled_together() -> None:
-    """Of two episodes one moved by 2 in every metric: half of four resamples hold one of them twice."""
-    first: dict[Key, int | None] = {(episode, metric): 3 for episode in ("e1", "e2") for metric in Metric}
-    second = {key: 5 if key[0] == "e1" else 3 for key in first}
+    """Of ten episodes five moved by 2 in every metric: binomial(10, ½) has its 2.5 and 97.5 % points at 2 and 8."""
+    episodes = [f"e{number}" for number in range(10)]
+    first: dict[Key, int | None] = {(episode, metric): 3 for episode in episodes for metric in Metric}
+    second = {key: 5 if key[0] < "e5" else 3 for key in first}
     interval = by_metric(compared(wording("a", first), wording("b", second)))[ALL].difference
-    assert interval == (1.0, 0.0, 2.0, 2)
+    assert interval == (1.0, pytest.approx(0.4, abs=0.2), pytest.approx(1.6, abs=0.2), 10)
+
+
+def test_over_fewer_than_ten_scenarios_there_is_no_interval_however_many_episodes() -> None:
+    keys = [f"s{number}__{language}" for number in range(9) for language in ("EN", "NATIVE")]
+    scores: dict[Key, int | None] = {(key, HELPFUL): 3 for key in keys}
+    assert by_metric(compared(wording("a", scores), wording("b", scores)))["helpful"].difference == (0, None, None, 18)
 
 
 def test_styles_are_paired_within_a_judge_in_the_order_given() -> None:
@@ -138,8 +145,8 @@ def test_the_page_shows_both_tables() -> None:
         "| Judge | First | Second | Metric | Both scored | Equal % | Within 1 % | Mean distance | Second minus first "
         "| No score, first % | No score, second % |",
         "| --- | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-        "| j | v1/a | v1/b | helpful | 1 | 100 | 100 | 0.00 | +0.00 [+0.00, +0.00] | 0 | 0 |",
-        "| j | v1/a | v1/b | honest | 1 | 100 | 100 | 0.00 | +0.00 [+0.00, +0.00] | 0 | 0 |",
+        "| j | v1/a | v1/b | helpful | 1 | 100 | 100 | 0.00 | +0.00 | 0 | 0 |",
+        "| j | v1/a | v1/b | honest | 1 | 100 | 100 | 0.00 | +0.00 | 0 | 0 |",
     ]
     assert lines[4] == "| j | v1/a | v1/b | harmless | 0 | – | – | – | – | – | – |"
     assert lines[9:] == [
@@ -148,7 +155,7 @@ def test_the_page_shows_both_tables() -> None:
         "intervals over episodes; in all, an episode counts once, with the mean of its differences. No score: of the "
         "judgements that both hold.",
         "",
-        "**Fewer than 10 dialogues: an interval over so few says little, however narrow it is.**",
+        "**Fewer than 10 scenarios: a mean over so few says little, and has no interval.**",
         "",
         "What judging one episode took, retries included:",
         "",

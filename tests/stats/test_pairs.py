@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ccfw.stats.pairs import adjusted, paired, whole
+from ccfw.stats.pairs import paired, whole
 
 RESAMPLES, LEVEL = 400, 0.95
 
@@ -65,15 +65,6 @@ def test_among_equal_systems_a_difference_is_found_no_oftener_than_the_level_all
         found = paired(values, np.arange(80), rng(study), resamples=200, level=0.9)
         wrong += bool((found.p <= 0.1).any())
     assert 2 <= wrong <= 24
-
-
-def test_adjusting_for_more_comparisons_never_makes_one_surer() -> None:
-    draws = rng().normal(size=(500, 8)) * 0.1
-    point = np.linspace(0, 0.4, 8)
-    alone = np.array([adjusted(point[[i]], point[i] + draws[:, [i]], np.ones(1, dtype=bool))[0] for i in range(8)])
-    together = adjusted(point, point + draws, np.ones(8, dtype=bool))
-    assert (together >= alone - 1e-12).all()
-    assert (np.diff(together[np.argsort(point)]) <= 1e-12).all()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccfw.stats.ranks import minimum_detectable_difference, ranking, unit_spread, units_needed
+from ccfw.stats.ranks import Ranking, minimum_detectable_difference, surely_better, unit_spread, units_needed
+from ccfw.stats.ranks import ranking as ranked
 from ccfw.stats.resampling import ratios, resampled
 from tests.stats.samples import NAN, Array
 
@@ -15,6 +16,11 @@ from tests.stats.samples import NAN, Array
 def drawn(point: list[float], error: float | list[float], seed: int = 0) -> tuple[Array, Array]:
     means = np.array(point)
     return means, means + np.random.default_rng(seed).normal(size=(2_000, len(point))) * error
+
+
+def ranking(point: Array, draws: Array, *, level: float = 0.95, higher_is_better: bool = True) -> Ranking:
+    better = surely_better(point, draws, level=level, higher_is_better=higher_is_better)
+    return ranked(point, better, higher_is_better=higher_is_better)
 
 
 def test_systems_far_apart_have_their_rank_for_sure() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from statistics import fmean
 
 import pytest
@@ -17,7 +18,7 @@ TERMS = Terms(seed=3, resamples=300, level=0.9)
 ANSWERS = st.lists(st.tuples(st.integers(-3, 3), st.integers(1, 5)), min_size=1, max_size=7)
 
 
-def by_enumeration(rewards: list[int], scores: list[int], n: int) -> float:
+def by_enumeration(rewards: Sequence[float], scores: Sequence[float], n: int) -> float:
     """Go through every subset, and in each through every answer that ties for the highest reward."""
     found = []
     for chosen in itertools.combinations(range(len(rewards)), n):

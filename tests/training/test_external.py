@@ -14,13 +14,15 @@ from ccfw.training.cultureforest import (
     CREDIT,
     HIGHEST,
     SLOTS,
+    Marked,
     Verified,
     credit,
     hard,
-    is_easy_right,
-    is_medium_right,
+    marks,
     read_easy,
+    read_medium,
     rescaled,
+    verdict,
 )
 
 TERMS = Terms(seed=1, resamples=100, level=0.95)
@@ -90,12 +92,44 @@ def test_an_easy_reply_is_the_first_object(reply: str, answer: str | None) -> No
     assert read_easy(reply) == answer
 
 
-def test_easy_and_medium_have_no_half_marks() -> None:
-    assert is_easy_right('{"Answer": "B"}', "B")
-    assert not is_easy_right("B", "B")
-    assert is_medium_right([False, False, False, True])
-    assert not is_medium_right([False, None, False, True])
-    assert not is_medium_right([True, False, False, True])
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ('{"Answer": "true"}', "true"),
+        ('{"Answer": True}', None),
+        ('{"Answer": true}', "true"),
+        ('{\\"Answer\\": \\"False\\"}', "false"),
+        ('<think>{"Answer": "true"}</think>{"Answer": "false"}', "false"),
+        ('{"Answer": "perhaps"}', "perhaps"),
+        ('{"Verdict": "true"}', None),
+        ("true", None),
+    ],
+)
+def test_a_medium_reply_is_read_as_published(reply: str, said: str | None) -> None:
+    assert read_medium(reply) == said
+
+
+def test_a_medium_question_is_right_only_as_a_whole() -> None:
+    assert verdict(["false", "false", "false", "true"]) is True
+    assert verdict(["false", "perhaps", "false", "true"]) is False
+    assert verdict(["true", "false", "false", None]) is None
+
+
+def test_marks_are_by_reply_by_best_and_by_country() -> None:
+    replies: dict[str, tuple[str, list[bool | None]]] = {
+        "q1": ("Japan", [True, None, False]),
+        "q2": ("Japan", [False]),
+        "q3": ("Italy", [True, True]),
+    }
+    marked = [Marked(key, country, right) for key, (country, every) in replies.items() for right in every]
+    found = marks(marked, TERMS)
+    assert found.mean.value == pytest.approx((1 / 3 + 0 + 1) / 3)
+    assert found.best.value == pytest.approx(2 / 3)
+    assert (found.answers, found.items) == (3, 3)
+    assert {name: figure.value for name, figure in found.countries.items()} == pytest.approx(
+        {"Italy": 1, "Japan": 1 / 6}
+    )
+    assert (found.deviation, found.gap) == pytest.approx((5 / 12, 5 / 6))
 
 
 def test_credit_is_the_expectation_over_the_three_labels() -> None:
@@ -142,10 +176,11 @@ def test_mean_pass_and_the_spread_over_countries() -> None:
     assert found.mean.value == pytest.approx(100 * ((-1 / 3 + 0.5 - 1) / 3) / highest)
     assert found.best.value == pytest.approx(100 * (0.5 / 3) / highest)
     japan, italy = 100 * ((-1 / 3 + 0.5) / 2) / highest, -100 / highest
-    assert found.countries == pytest.approx({"Italy": italy, "Japan": japan})
+    by_country = {name: figure.value for name, figure in found.countries.items()}
+    assert by_country == pytest.approx({"Italy": italy, "Japan": japan})
     assert found.gap == pytest.approx(japan - italy)
     assert found.deviation == pytest.approx((japan - italy) / 2)
-    assert (found.answers, found.norms) == (3, 3)
+    assert (found.answers, found.items) == (3, 3)
 
 
 def test_a_scale_of_ones_own_replaces_what_is_attainable() -> None:

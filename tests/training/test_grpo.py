@@ -14,13 +14,16 @@ pytest.importorskip("trl")
 
 from ccfw.settings.training import GrpoConfig, PolicyConfig
 from ccfw.stop import Stop
-from ccfw.training.grpo import Optimised, fit, optimise
+from ccfw.training.encoding import ends_of_turn, tokens_of
+from ccfw.training.grpo import Optimised, fit, generate, optimise
 from ccfw.training.guard import TrainingError
+from ccfw.training.monitor import normalised
 from ccfw.training.reward import latest_checkpoint
-from ccfw.training.task import Task
+from ccfw.training.task import Question, Task
 from ccfw.training.toy import toy_task
 from ccfw.training.weights import load_causal
 from tests.samples import ROOT
+from tests.training import tiny
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
 
@@ -41,7 +44,6 @@ def run(folder: Path, task: Task, how: GrpoConfig, stop: Stop | None = None, see
     return optimise(how, POLICY, task, folder, seed, stop or Stop())
 
 
-@pytest.mark.long
 def test_without_a_hack_the_gold_reward_rises_well_above_its_start(tmp_path: Path) -> None:
     found = run(tmp_path, toy_task(0.0), config(toy_hack=0.0, steps=80))
     assert (found.steps, found.trip, found.finished) == (80, None, True)
@@ -51,7 +53,6 @@ def test_without_a_hack_the_gold_reward_rises_well_above_its_start(tmp_path: Pat
     assert len(found.curve) == 80
 
 
-@pytest.mark.long
 def test_the_planted_hack_is_flagged_and_ends_the_run(tmp_path: Path) -> None:
     found = run(tmp_path, toy_task(0.3), config())
     assert found.trip is not None
@@ -94,6 +95,75 @@ def test_a_reward_of_large_spread_does_not_drown_another(tmp_path: Path) -> None
             [each["rewards/appropriateness/mean"] for each in found.curve] + [each["grad_norm"] for each in found.curve]
         )
     assert losses[1] == pytest.approx(losses[0], rel=1e-2)
+
+
+def test_a_missing_reward_moves_nothing_and_the_others_count_as_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the trainer learns from is what the signs are of: rewards normalised apart, nothing for a missing one."""
+    from trl import GRPOTrainer
+
+    advantages: list[float] = []
+    score = GRPOTrainer._generate_and_score_completions
+
+    def seen(self: Any, inputs: Any) -> Any:
+        made = score(self, inputs)
+        advantages.extend(made["advantages"].tolist())
+        return made
+
+    monkeypatch.setattr(GRPOTrainer, "_generate_and_score_completions", seen)
+    base, given = toy_task(0.0), dict[str, list[float | None]]()
+
+    def length(keys: Any, answers: Any) -> list[float | None]:
+        found = [None if place % 8 < 7 and place % 3 else float(len(a.split())) for place, a in enumerate(answers)]
+        if len(answers) == 96:
+            given["length"], given["right"] = found, base.rewards["appropriateness"](keys, answers)
+        return found
+
+    rewards: Any = {"appropriateness": base.rewards["appropriateness"], "length": length}
+    task = Task(base.train, base.held_out, rewards, {"appropriateness": 1.0, "length": 0.5}, base.proxy, base.gold)
+    found = run(tmp_path, task, config(steps=1))
+    right, long = (normalised([math.nan if x is None else x for x in given[name]], 8) for name in ("right", "length"))
+    whole = [one + 0.5 * other for one, other in zip(right, long, strict=True)]
+    mean = sum(whole) / len(whole)
+    spread = (sum((x - mean) ** 2 for x in whole) / (len(whole) - 1)) ** 0.5
+    assert advantages == pytest.approx([(x - mean) / spread for x in whole], abs=2e-3)
+    assert found.curve[0]["rewards/length/mean"] == pytest.approx(
+        sum(there := [x for x in given["length"] if x is not None]) / len(there), rel=1e-5
+    )
+
+
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+def test_answers_end_where_the_family_ends_a_turn_and_only_others_are_cut_off(
+    family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from trl import GRPOTrainer
+
+    rows: list[list[int]] = []
+    calculate = GRPOTrainer._calculate_rewards
+
+    def seen(self: Any, inputs: Any, prompts: Any, completions: Any, ids: Any) -> Any:
+        rows.extend(ids)
+        return calculate(self, inputs, prompts, completions, ids)
+
+    monkeypatch.setattr(GRPOTrainer, "_calculate_rewards", seen)
+    loaded, most = tiny.language_model(family), 100
+    ends = set(ends_of_turn(loaded.tokenizer))
+    question = Question("q", ({"role": "user", "content": "w1 w2"},))
+    rewards: Any = {"length": lambda keys, answers: [float(len(answer)) for answer in answers]}
+    task = Task((question,) * 4, (question,) * 32, rewards, {"length": 1.0}, "length", None)
+    how = config(steps=1, questions=4, micro_batch=32, max_completion_tokens=most)
+    found = fit(how, POLICY, loaded, task, tmp_path, 0, Stop())
+    cut = [not ends & set(row) for row in rows]
+    assert 0 < sum(cut) < len(rows) == 32
+    for row, whole in zip(rows, cut, strict=True):
+        assert len(row) == most if whole else (row[-1] in ends and not ends & set(row[:-1]))
+    assert found.curve[0]["truncated"] == pytest.approx(sum(cut) / 32)
+    answers = generate(loaded.tokenizer, loaded.model, task.held_out, how, {}, 0)
+    lengths = [len(tokens_of(loaded.tokenizer, text)) for text, _ in answers]
+    assert {truncated for _, truncated in answers} == {False, True}
+    shorter = [length for length, (_, truncated) in zip(lengths, answers, strict=True) if not truncated]
+    assert max(shorter) < most
 
 
 def test_training_goes_on_from_a_checkpoint_with_the_same_curve(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccfw.training.monitor import Limits, Look, Monitor, Trip, length_correlation, repetition, zero_variance
+from ccfw.training.monitor import Limits, Look, Monitor, Trip, length_correlation, normalised, repetition, zero_variance
 
-LIMITS = Limits(3, 0.2, 2, 1.0, 0.5, 0.8, 0.4, 0.6)
+LIMITS = Limits(3, 0.2, 2, 1.0, 0.5, 0.8, 0.4, 0.6, 0.25)
 
 
 def test_a_gold_score_that_falls_while_the_reward_rises_ends_the_run_after_patience() -> None:
@@ -69,6 +69,12 @@ def test_groups_without_variance_teach_nothing() -> None:
     assert zero_variance([1, 1, 1, 2, 3, 3], 2) == pytest.approx(2 / 3)
     assert zero_variance([math.nan, 1, math.nan, math.nan], 2) == 1.0
     assert math.isnan(zero_variance([math.nan] * 4, 2))
+
+
+def test_rewards_are_normalised_within_groups_and_a_missing_one_is_in_none() -> None:
+    assert normalised([1, 3, 10, 10], 2) == pytest.approx([-(0.5**0.5), 0.5**0.5, 0, 0])
+    assert normalised([0, math.nan, 4, 2], 4) == pytest.approx([-1.0, 0.0, 1.0, 0.0])  # mean 2, spread 2
+    assert normalised([math.nan, 7, math.nan, math.nan], 2) == [0.0] * 4
 
 
 def test_length_and_reward_correlate_within_groups_only() -> None:

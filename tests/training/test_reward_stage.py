@@ -55,9 +55,15 @@ def train(folder: Path, weights: Path, *more: str) -> Run:
     )
 
 
-def test_a_reward_model_comes_with_its_card_and_is_not_trained_twice(weights: Path, tmp_path: Path) -> None:
-    run = train(tmp_path, weights)
+@pytest.fixture(scope="module")
+def trained(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    run = train(tmp_path_factory.mktemp("trained"), weights)
     assert run.code == 0, run.err
+    return run
+
+
+def test_a_reward_model_comes_with_its_card_and_is_not_trained_twice(weights: Path, trained: Run) -> None:
+    run = trained
     closing = run.closings["reward"]
     out = run.folder / closing["out"]
     card = json.loads((out / "model" / "card.json").read_text("utf-8"))
@@ -80,16 +86,15 @@ def test_a_reward_model_comes_with_its_card_and_is_not_trained_twice(weights: Pa
     assert not (out / "checkpoints").exists()
     held_out = [each for each in JAPAN if each.norm.norm_id not in card["trained_norms"]]
     assert run.closings["triplets"]["done"] == len(held_out)
-    again = train(tmp_path, weights)
+    again = train(run.folder, weights)
     assert again.closings["reward"] | {"done": 0} == closing | {"done": 0, "skipped": card["held_out_pairs"]}
 
 
-def test_a_policy_is_optimised_for_the_reward_model_that_was_trained(weights: Path, tmp_path: Path) -> None:
-    assert train(tmp_path, weights).code == 0
+def test_a_policy_is_optimised_for_the_reward_model_that_was_trained(weights: Path, trained: Run) -> None:
     rewarded = ["reward.top=null", "reward.batch=8", "reward.micro_batch=8", *of(weights, "reward")]
     policy = ["policy=smollm2", *of(weights, "policy"), "policy.lora.modules=[q_proj,v_proj]"]
     how = ["grpo=smollm2", "grpo.steps=2", "grpo.max_completion_tokens=6", "grpo.monitor.every=1"]
-    run = ccfw(tmp_path, "stage=grpo", *rewarded, *policy, *how, *CHEAP)
+    run = ccfw(trained.folder, "stage=grpo", *rewarded, *policy, *how, *CHEAP)
     assert run.code == 0, run.err
     assert (run.closings["grpo"]["done"], run.closings["grpo"]["calls"]) == (2, 0)
     out = run.folder / run.closings["grpo"]["out"]

@@ -12,7 +12,7 @@ from ccfw.knowledge.retriever import Retriever, Wanted
 from ccfw.stages import desk
 from ccfw.stages.desk import Lookahead
 from tests.knowledge.test_bulk import WANTED
-from tests.knowledge.test_retriever import TERMS, Toy, shelves
+from tests.knowledge.test_retriever import TERMS, Toy, shelves, shown
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -25,6 +25,6 @@ def test_each_is_shown_what_it_finds_alone_in_order_and_out_of_it(
     retriever = Retriever(passages, taboos, TERMS)
     ahead = Lookahead(retriever, iter(wanted))
     for each in (*wanted, other):
-        alone = retriever.evidence(each.queries, each.regions, each.identity, grounded=each.grounded)
+        alone = shown(retriever, each)
         assert ahead.evidence(each) == alone
         assert len(ahead.found) <= 4

@@ -1,6 +1,6 @@
 "use strict";
 
-// One conversation with what stands beside it. Whatever was said or stored is put in place as text, never as markup.
+// One dialogue with what stands beside it. Whatever was said or stored is put in place as text, never as markup.
 const conversation = (() => {
   const el = (name, attributes = {}, ...children) => {
     const made = document.createElement(name);
@@ -63,7 +63,7 @@ const conversation = (() => {
       el("section", { class: "judgement" },
         el("h4", {},
           el("span", { class: `mark s${each.score ?? 0}` }, each.score ?? "–"),
-          ` ${words(each.metric)} `,
+          ` ${each.metric} `,
           el("span", { class: "by" }, by(each))),
         each.failure === null ? null : el("p", { class: "fault" }, `No score: ${texts[each.failure]}`),
         texts[each.reasoning] ? prose(texts[each.reasoning]) : null,
@@ -95,8 +95,8 @@ const conversation = (() => {
       texts[turn.thinking] ? el("section", { class: "role" }, el("h4", {}, "What it thought"), prose(texts[turn.thinking])) : null,
       el("h4", { class: "apart" }, "Judge, afterwards"),
       ...episode.judge_saw.map((view) =>
-        el("details", {}, el("summary", {}, words(view.metric)),
-          view.conversation ? el("p", { class: "note" }, "The whole conversation, and") : null,
+        el("details", {}, el("summary", {}, view.metric),
+          view.conversation ? el("p", { class: "note" }, "The whole dialogue, and") : null,
           view.fields.length ? fields(texts, view.fields) : el("p", { class: "note" }, "nothing else."))),
     ];
   };
@@ -110,7 +110,7 @@ const conversation = (() => {
   ];
 
   const tabs = (panels, start) => {
-    const bar = el("div", { class: "tabs", role: "tablist", "aria-label": "Beside the conversation" });
+    const bar = el("div", { class: "tabs", role: "tablist", "aria-label": "Beside the dialogue" });
     const bodies = [];
     const show = (name, focus = false) => {
       for (const tab of bar.children) {
@@ -136,7 +136,7 @@ const conversation = (() => {
       show(all[next].dataset.name, true);
     });
     show(start);
-    return { box: el("aside", { class: "beside", "aria-label": "Beside the conversation" }, bar, ...bodies), show };
+    return { box: el("aside", { class: "beside", "aria-label": "Beside the dialogue" }, bar, ...bodies), show };
   };
 
   const head = (row) =>
@@ -144,15 +144,15 @@ const conversation = (() => {
       el("h3", {}, `${row.identity} `, el("span", { class: "by" }, `${row.language}, ${row.tier}`)),
       el("p", { class: "facts-line" },
         el("span", {}, row.model),
-        el("span", { class: row.clean === 0 ? "flag bad" : "flag" }, { 1: "✓ clean", 0: "✗ not clean" }[row.clean] ?? "– clean not known"),
-        el("span", {}, `ended ${words(row.ended).toLowerCase()}`),
+        el("span", { class: `flag${{ 1: "", 0: " bad" }[row.clean] ?? " unknown"}` }, { 1: "✓ clean", 0: "✗ not clean" }[row.clean] ?? "– not known whether clean"),
+        el("span", {}, `ended: ${row.ended}`),
         el("span", {}, `${row.turns} ${row.turns === 1 ? "turn" : "turns"}`)));
 
-  const scores = (names, row) =>
+  const scores = ({ scores: names, titles }, row) =>
     el("dl", { class: "scores" }, ...names.map((name, place) =>
-      el("div", {}, el("dt", {}, name === "3h" || name === "tdq" ? name.toUpperCase() : name), el("dd", {}, row.scores[place] === null ? "–" : row.scores[place].toFixed(2)))));
+      el("div", {}, el("dt", {}, titles[name]), el("dd", {}, row.scores[place] === null ? "–" : row.scores[place].toFixed(2)))));
 
-  const show = (place, names, row, { texts, episode }, tab) => {
+  const show = (place, setup, row, { texts, episode }, tab) => {
     let panel = null;
     const look = (number) => {
       for (const each of place.querySelectorAll(".look")) each.setAttribute("aria-pressed", Number(each.dataset.turn) === number);
@@ -170,10 +170,10 @@ const conversation = (() => {
         ["about", "About", about(texts, episode)],
       ].map(([name, title, children]) => [name, title, children.filter((child) => child !== null)]),
       tab);
-    place.replaceChildren(head(row), scores(names, row), el("div", { class: "pair" }, chat(texts, episode, look), panel.box));
+    place.replaceChildren(head(row), scores(setup, row), el("div", { class: "pair" }, chat(texts, episode, look), panel.box));
     place.dataset.episode = row.id;
   };
 
   const failed = (place, reason) => place.replaceChildren(el("p", { class: "fault" }, reason));
-  return { el, words, show, failed };
+  return { el, show, failed };
 })();

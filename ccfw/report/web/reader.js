@@ -1,30 +1,34 @@
 "use strict";
 
-// The list of conversations: filters, pages, keys, and which one is open.
+// The list of dialogues: filters, pages, keys, and which one is open. The address holds filters and the open one.
 (() => {
   const form = document.getElementById("filters");
   if (!form) return;
   const { setup, find, open } = conversations;
-  const { el, words } = conversation;
+  const { el, show, failed } = conversation;
   const PAGE = 40;
-  const [list, opened, tally] = ["list", "opened", "tally"].map((id) => document.getElementById(id));
+  const [MOST, LEAST] = [5, 1];
+  const [list, opened, tally, notice] = ["list", "opened", "tally", "notice"].map((id) => document.getElementById(id));
   const [back, forth, where] = ["back", "forth", "where"].map((id) => document.getElementById(id));
+  const names = [...new Set([...form.elements].map((each) => each.name).filter(Boolean))];
   let [from, rows, total, asked, chosen] = [0, [], 0, 0, null];
+  let [asking, opening] = [new AbortController(), new AbortController()];
 
-  const title = (name) => (name === "3h" || name === "tdq" ? name.toUpperCase() : words(name));
-  const fill = (name, values, any) => {
-    const select = form.elements[name];
-    if (any) select.append(el("option", { value: "" }, "any"));
-    for (const value of values) select.append(el("option", { value }, name === "ended" ? words(value).toLowerCase() : name === "score" ? title(value) : value));
-  };
-  for (const [name, values] of Object.entries(setup.known)) fill(name, values, true);
-  fill("score", setup.scores, false);
+  const count = (number) => number.toLocaleString("en");
+  const dialogues = (number) => (number === 1 ? "1 dialogue" : `${count(number)} dialogues`);
+  const fill = (name, values, titles) => form.elements[name].append(...values.map((value) => el("option", { value }, titles?.[value] ?? value)));
+  for (const [name, values] of Object.entries(setup.known)) {
+    fill(name, [""], { "": "any" });
+    fill(name, values);
+  }
+  fill("score", setup.scores, setup.titles);
 
   const filter = () => Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, value.trim()]));
+  const initial = filter();
 
   const mark = (row, name) => {
     const score = row.scores[setup.scores.indexOf(name)];
-    return el("span", { class: "score" }, `${title(name)} ${score === null ? "–" : score.toFixed(2)}`);
+    return el("span", { class: "score" }, `${setup.titles[name]} ${score === null ? "–" : score.toFixed(2)}`);
   };
 
   const line = (row) => {
@@ -33,37 +37,76 @@
       el("span", { class: "name" }, row.identity),
       el("span", { class: "score-pair" }, mark(row, "3h"), by === "3h" ? null : mark(row, by)),
       el("span", { class: "what" }, `${row.model} · ${row.language} · ${row.tier}`),
-      el("span", { class: "flags" },
-        row.clean === 0 ? el("span", { class: "flag bad" }, "✗ not clean") : null,
-        row.faults.length ? el("span", { class: "flag warn", title: row.faults.join(", ") }, `⚠ ${row.faults.length}`) : null));
+      row.clean === 0 ? el("span", { class: "flag bad" }, "✗ not clean") : null,
+      row.faults.length ? el("span", { class: "flag warn" }, `⚠ ${row.faults.join("; ")}`) : null);
     button.addEventListener("click", () => choose(row, true));
     return el("li", {}, button);
   };
 
   const draw = (searched) => {
     list.replaceChildren(...rows.map(line));
-    const count = (number) => number.toLocaleString("en");
-    tally.textContent = `${count(total)} of ${count(setup.count)} conversations${searched ? `; ${searched}` : ""}`;
+    tally.textContent = `${count(total)} of ${dialogues(setup.count)}${searched ? `; ${searched}` : ""}`;
     where.textContent = total ? `${count(from + 1)}–${count(Math.min(from + PAGE, total))}` : "";
     back.disabled = from === 0;
     forth.disabled = from + PAGE >= total;
   };
 
-  const ask = async (start) => {
+  // Why nothing is found, where the filter itself is why.
+  const why = ({ least, most }) => {
+    if (least !== "" && most !== "" && Number(least) > Number(most)) return `No score is at least ${least} and at most ${most}: put the smaller number first.`;
+    if (Number(least) > MOST || (most !== "" && Number(most) < LEAST)) return `Scores are from ${LEAST} to ${MOST}.`;
+    return "No dialogue meets all of these filters.";
+  };
+  const nothing = () => {
+    chosen = null;
+    opening.abort();
+    delete opened.dataset.episode;
+    const clear = el("button", { type: "button" }, "Clear the filters");
+    clear.addEventListener("click", () => form.reset());
+    opened.replaceChildren(el("p", { class: "nothing" }, why(filter())), clear);
+  };
+  const say = (text) => {
+    notice.textContent = text;
+    notice.hidden = !text;
+  };
+  const unread = () => ["least", "most"].filter((name) => form.elements[name].validity.badInput);
+
+  const remember = () => {
+    const kept = new URLSearchParams(Object.entries(filter()).filter(([name, value]) => value !== initial[name]));
+    if (chosen !== null) kept.set("n", chosen);
+    const address = kept.toString();
+    history.replaceState(null, "", address ? `#${address}` : location.pathname + location.search);
+  };
+
+  const ask = async (start, at = null) => {
     const mine = ++asked;
-    const told = (done, of) => (tally.textContent = `searched ${done.toLocaleString("en")} of ${of.toLocaleString("en")} …`);
+    const told = (done, of) => (tally.textContent = `searched ${count(done)} of ${count(of)} …`);
+    asking.abort();
+    asking = new AbortController();
     list.setAttribute("aria-busy", "true");
     try {
-      const found = await find(filter(), start, PAGE, () => mine === asked, told);
-      if (mine !== asked || found === null) return;
+      const found = await find(filter(), start, PAGE, { at, signal: asking.signal, told });
+      if (mine !== asked || found === null) return null;
       [from, rows, total] = [start, found.rows, found.total];
       draw(found.searched);
       list.scrollTop = 0;
+      return found;
     } catch (error) {
       if (mine === asked) tally.textContent = `The list could not be had: ${error.message}`;
+      return null;
     } finally {
       if (mine === asked) list.removeAttribute("aria-busy");
     }
+  };
+
+  // A filter was changed: what is open stays open if it is still among what is listed, on whatever page.
+  const filtered = async () => {
+    say(unread().length ? "What stands at “from” or “to” is no number, and is left out." : "");
+    const found = await ask(0, chosen);
+    if (found === null) return;
+    if (!rows.length) nothing();
+    else if (found.at === null) await choose(rows[0], false);
+    remember();
   };
 
   const choose = async (row, look) => {
@@ -73,18 +116,20 @@
       else each.removeAttribute("aria-current");
     }
     const tab = opened.querySelector('[role="tab"][aria-selected="true"]')?.dataset.name ?? "judged";
+    opening.abort();
+    opening = new AbortController();
     try {
-      const found = await open(row.n);
+      const found = await open(row.n, opening.signal);
       if (chosen !== row.n) return;
-      conversation.show(opened, setup.scores, row, found, tab);
+      show(opened, setup, row, found, tab);
       opened.scrollTop = 0;
-      history.replaceState(null, "", `#n=${row.n}`);
+      remember();
       if (look && matchMedia("(max-width: 899px)").matches) {
         opened.scrollIntoView({ block: "start" });
         opened.focus({ preventScroll: true });
       }
     } catch (error) {
-      conversation.failed(opened, `The conversation could not be had: ${error.message}`);
+      if (chosen === row.n && error.name !== "AbortError") failed(opened, `The dialogue could not be had: ${error.message}`);
     }
   };
 
@@ -120,28 +165,51 @@
   let waiting = 0;
   const later = () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => ask(0), 200);
+    waiting = setTimeout(filtered, 200);
   };
-  form.addEventListener("input", (event) => (event.target.type === "search" || event.target.type === "number" ? later() : ask(0)));
+  form.addEventListener("input", (event) => (event.target.type === "search" || event.target.type === "number" ? later() : filtered()));
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("reset", () => setTimeout(() => ask(0)));
+  form.addEventListener("reset", () => setTimeout(filtered));
   back.addEventListener("click", () => ask(Math.max(0, from - PAGE)));
   forth.addEventListener("click", () => ask(from + PAGE));
 
-  const begin = async () => {
-    form.hidden = false;
-    document.getElementById("desk").hidden = false;
-    await ask(0);
-    const linked = /^#n=(\d+)$/.exec(location.hash);
-    if (linked) {
-      const place = Number(linked[1]);
-      await ask(Math.floor(Math.min(place, setup.count - 1) / PAGE) * PAGE);
-      const row = rows.find((each) => each.n === place);
-      if (row) {
-        await choose(row, false);
-        document.getElementById("conversations").scrollIntoView();
+  // Fill the form in as the address says, and return what of it there is not.
+  const restored = (given) => {
+    const foreign = [];
+    for (const name of names) {
+      const field = form.elements[name];
+      field.value = given.get(name) ?? initial[name];
+      if (field.value !== (given.get(name) ?? initial[name])) {
+        foreign.push(`${name} “${given.get(name)}”`);
+        field.value = initial[name];
       }
-    } else if (rows.length) await choose(rows[0], false);
+    }
+    return foreign;
   };
-  begin();
+
+  const HASH = /^#[a-z]+=/;
+  const follow = async () => {
+    const given = new URLSearchParams(HASH.test(location.hash) ? location.hash.slice(1) : "");
+    const foreign = restored(given);
+    const wanted = /^\d{1,9}$/.test(given.get("n") ?? "") ? Number(given.get("n")) : null;
+    const there = wanted !== null && wanted < setup.count;
+    if (given.has("n") && !there) foreign.push(`dialogue ${given.get("n")} (they are numbered from 0 to ${setup.count - 1})`);
+    let found = await ask(0, there ? wanted : null);
+    if (found === null) return;
+    const at = found.at ?? 0;
+    if (at >= PAGE) found = await ask(Math.floor(at / PAGE) * PAGE, wanted);
+    if (found === null) return;
+    if (there && found.at === null) foreign.push(`dialogue ${wanted} among those that meet the filters`);
+    say(foreign.length ? `The address asks for what is not here: ${foreign.join(", ")}.` : "");
+    const row = rows.find((each) => each.n === wanted) ?? rows[0];
+    if (row) await choose(row, false);
+    else nothing();
+    remember();
+    if ([...given].length) document.getElementById("conversations").scrollIntoView();
+  };
+  addEventListener("hashchange", () => HASH.test(location.hash) && follow());
+
+  form.hidden = false;
+  document.getElementById("desk").hidden = false;
+  follow();
 })();

@@ -1,7 +1,8 @@
 "use strict";
 
-// Where conversations come from: out of the page, or from its server. Both answer
-//   find(filter, from, count) → {total, rows, searched}   and   open(n) → {texts, episode}.
+// Where dialogues come from: out of the page, or from its server. Both answer
+//   find(filter, from, count, {at, signal, told}) → {total, rows, searched, at}   and   open(n, signal) → {texts, episode}.
+// A question that is no longer asked is given up at its signal; at is the place of one dialogue among those found.
 const conversations = (() => {
   const holder = document.getElementById("setup");
   const setup = JSON.parse(holder.textContent);
@@ -9,19 +10,20 @@ const conversations = (() => {
   const breath = () => new Promise((done) => setTimeout(done));
 
   const served = () => ({
-    async find(filter, from, count) {
+    async find(filter, from, count, { at, signal }) {
       const query = new URLSearchParams({ from, count });
       for (const [name, value] of Object.entries(filter)) if (value !== "") query.set(name, value);
-      return (await fetched(`episodes?${query}`)) ;
+      if (at !== null) query.set("at", at);
+      return fetched(`episodes?${query}`, signal);
     },
-    async open(n) {
-      const { texts, episodes } = await fetched(`episodes/${n}`);
+    async open(n, signal) {
+      const { texts, episodes } = await fetched(`episodes/${n}`, signal);
       return { texts, episode: episodes[0] };
     },
   });
 
-  const fetched = async (path) => {
-    const answer = await fetch(path);
+  const fetched = async (path, signal) => {
+    const answer = await fetch(path, { signal });
     if (!answer.ok) throw new Error(await answer.text());
     return answer.json();
   };
@@ -88,7 +90,7 @@ const conversations = (() => {
       });
     };
 
-    const holding = async (needle, places, current, told) => {
+    const holding = async (needle, places, signal, told) => {
       const parts = new Map();
       for (const n of places) {
         const number = Math.floor(n / size);
@@ -102,7 +104,7 @@ const conversations = (() => {
         if (performance.now() - since > slice) {
           told(done, places.length);
           await breath();
-          if (!current()) return null;
+          if (signal.aborted) return null;
           since = performance.now();
         }
       }
@@ -110,16 +112,18 @@ const conversations = (() => {
     };
 
     return {
-      async find(filter, from, amount, current, told) {
+      async find(filter, from, amount, { at, signal, told }) {
         const key = JSON.stringify(filter);
         if (last.key !== key) {
           const all = tests(filter);
           let places = [...Array(count).keys()].filter((n) => all.every((test) => test(n)));
-          if (filter.text) places = await holding(filter.text.toLowerCase(), places, current, told);
+          if (filter.text) places = await holding(filter.text.toLowerCase(), places, signal, told);
           if (places === null) return null;
           last = { key, places: ordered(places, filter) };
         }
-        return { total: last.places.length, rows: last.places.slice(from, from + amount).map(row), searched: null };
+        const { places: found } = last;
+        const place = at === null ? -1 : found.indexOf(at);
+        return { total: found.length, rows: found.slice(from, from + amount).map(row), searched: null, at: place < 0 ? null : place };
       },
       async open(n) {
         const { texts, episodes } = chunk(Math.floor(n / size));
