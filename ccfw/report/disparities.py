@@ -83,7 +83,7 @@ def dealt_ranges(values: Array, sizes: Sequence[Sequence[Ints]], terms: Terms) -
     sums, counts = np.nan_to_num(values).sum(axis=0), there.sum(axis=0)
     seeds, assistants = counts.shape
     small = (sums == np.rint(sums)).all() and np.abs(sums).sum(axis=0).max(initial=0.0) < np.iinfo(np.int32).max
-    both = np.concatenate([sums, counts], axis=1).astype(np.int32 if small else np.float64)  # either adds up exactly
+    both = np.concatenate([sums, counts], axis=1).astype(np.int32 if small else np.float64)
     found = np.full((terms.resamples, len(sizes), assistants), np.nan)
     lines = [
         (model, axis, line[model])
@@ -102,15 +102,15 @@ def dealt_ranges(values: Array, sizes: Sequence[Sequence[Ints]], terms: Terms) -
         for model in range(assistants)
     ]
     running = np.zeros((seeds + 1, 2 * assistants), dtype=both.dtype)
-    place, rng = np.empty(seeds, dtype=np.int64), terms.rng()
+    place, numbers, rng = np.empty(seeds, dtype=np.int64), np.arange(seeds), terms.rng()
     for draw in range(terms.resamples):
         order = rng.permutation(seeds)
-        np.cumsum(both[order], axis=0, out=running[1:])
-        place[order] = np.arange(seeds)
+        both.take(order, axis=0).cumsum(axis=0, dtype=both.dtype, out=running[1:])
+        place[order] = numbers
         at = edges.copy()
         for gone, own in gaps:
             if len(gone):  # the first k scored seeds end where k and the unscored ones between them do
-                at[:, own] += np.searchsorted(np.sort(place[gone]) - np.arange(len(gone)), edges[:, own])
+                at[:, own] += (np.sort(place[gone]) - numbers[: len(gone)]).searchsorted(edges[:, own])
         total, count = (np.diff(running[at, owner + part], axis=0)[0] for part in (0, assistants))
         means = total / count
         found[draw, axes, models] = np.maximum.reduceat(means, starts) - np.minimum.reduceat(means, starts)

@@ -135,7 +135,7 @@ class Gathered:
         kinds: dict[str, Judged] = {}
         for run in (run for side in sides for run in side):
             kinds.setdefault(fingerprint(run.settings) if run.model_hash in several else run.model_hash, run)
-        return dict(sorted(kinds.items(), key=lambda kind: (kind[1].label, _written(kind[1].settings))))
+        return dict(sorted(kinds.items(), key=lambda kind: (kind[1].label, *_plainness(kind[1].settings))))
 
     def kind(self, run: Judged) -> str:
         """Return the hash that tells an assistant from others; its runs in either mode have the same."""
@@ -165,7 +165,7 @@ class Gathered:
                 every = [self._kinds[kind].settings for kind in kinds]
                 keys = sorted({key for one in every for key in one if any(one[key] != it.get(key) for it in every)})
                 each = (f"{self._names[kind]} has {_told(self._kinds[kind].settings, keys)}" for kind in kinds)
-                yield f"Several settings of a model are called {label or 'nothing'}: {'; '.join(each)}."
+                yield f"Several assistants are called {label or 'nothing'}: {'; '.join(each)}."
 
     def asked(self, judged: Judged, outlines: Sequence[Outline]) -> set[str]:
         """Return the dialogues that an assistant's runs were asked for: by the last, and all that any of them met."""
@@ -201,13 +201,16 @@ def _same_model(run: Judged, runs: Iterable[Judged]) -> int:
     return sum(other.model_hash == run.model_hash for other in runs)
 
 
-def _written(settings: Mapping[str, Any]) -> str:
-    return json.dumps(settings, sort_keys=True, ensure_ascii=False, default=str)
+def _plainness(settings: Mapping[str, Any]) -> tuple[int, str]:
+    """Return what settings are sorted by: those that say least come first."""
+    text = json.dumps(settings, sort_keys=True, ensure_ascii=False, default=str)
+    return len(text), text
 
 
 def _told(settings: Mapping[str, Any], keys: Iterable[str]) -> str:
     """Write some settings for a reader."""
-    written = ((key, json.dumps(settings.get(key), ensure_ascii=False)) for key in keys)
+    given = ((key, settings.get(key)) for key in keys)
+    written = ((key, "none" if value is None else json.dumps(value, ensure_ascii=False)) for key, value in given)
     return ", ".join(
         f"{key} {text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'}".replace('"', "") for key, text in written
     )

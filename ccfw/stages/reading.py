@@ -102,6 +102,8 @@ class Reading:
     planned: Sequence[tuple[Outline, LanguageMode]]
     most: int | None = None
     """How many of them at most, from the first on."""
+    total: int | None = None
+    """Conversations that these are a sample of; ``None``: they are all."""
 
     @classmethod
     def of(cls, context: Context, found: Gathered | None, unjudged: Sequence[Judged] = ()) -> Reading:
@@ -157,7 +159,7 @@ class Reading:
         totals = zip(sizes, accumulate(sizes.values()), strict=True)
         kept = {seed for seed, total in totals if total <= most}
         fewer = [(outline, language) for outline, language in self.planned if outline.seed.seed_id in kept]
-        return replace(self, planned=fewer) if fewer else replace(self, most=most)
+        return replace(self, planned=fewer or self.planned, most=most, total=len(self))
 
     def held(self, places: Sequence[int]) -> Iterator[Held]:
         """Yield some conversations with all that is known of them."""
@@ -179,9 +181,9 @@ class Reading:
                 self.context.stop.check()
             yield self.chunk(some)
 
-    def embedded(self, total: int) -> Embedded:
-        """Return the conversations as they travel with a page, which may be a sample of so many."""
-        return Embedded(self.index, list(self.chunks()), PER_CHUNK, total)
+    def embedded(self) -> Embedded:
+        """Return the conversations as they travel with a page."""
+        return Embedded(self.index, list(self.chunks()), PER_CHUNK, len(self) if self.total is None else self.total)
 
     def damaged(self, *, whole: bool) -> list[Judged]:
         """Return the runs of whose conversations here some cannot be read; each is named in a line.

@@ -58,6 +58,8 @@ def run(context: Context) -> StageResult:
     if found is None:
         alone = Research.of(context)
         if not alone.tables or not settings.report.page:
+            if settings.stage.name in ALONE and context.dataset.digest in _judged_data(evaluated):
+                raise unreadable()
             raise RequestError([_nothing(context, root, evaluated)])
         return _research(context, alone)
     legible = _legible(context, found)
@@ -166,11 +168,16 @@ def _nothing(context: Context, root: Path, evaluated: Sequence[Folder]) -> str:
         f"stage={settings.stage.name}: no judgements of model={settings.model.name} by judge={settings.judge.name} "
         f"with these settings in {root}; judge first with stage=evaluate and otherwise the same line"
     )
-    data = {folder.manifest.fingerprint_of.episodes.get("dataset") for folder in evaluated}
+    data = _judged_data(evaluated)
     if data and context.dataset.digest not in data:
         return f"{text} (what is judged there was held on other scenarios than the dataset has now)"
     others = sorted({path.parent.name for path in Path(settings.workspace).glob(f"*/{evaluate.NAME}")} - {root.name})
     return f"{text} (other datasets that were judged: {', '.join(others)})" if others else text
+
+
+def _judged_data(evaluated: Sequence[Folder]) -> set[str]:
+    """Return the hashes of the datasets that were judged."""
+    return {str(folder.manifest.fingerprint_of.episodes.get("dataset")) for folder in evaluated}
 
 
 def _unless_interrupted(context: Context) -> None:

@@ -79,8 +79,6 @@ class Pages:
     research: Research
     reading: Reading
     """What the page's reader holds."""
-    total: int
-    """Conversations that it is a sample of."""
 
     NAME = "index.html"
 
@@ -91,7 +89,7 @@ class Pages:
         results = build.compute(source, unless_interrupted)
         unless_interrupted()
         tables = tuple(build.tables(source, results))
-        return cls(source, results, tables, Research.of(context), reading, len(Reading.of(context, found)))
+        return cls(source, results, tables, Research.of(context), reading)
 
     @property
     def digest(self) -> str:
@@ -107,7 +105,7 @@ class Pages:
         report = report._replace(chapters=self.research.chapters(drawn))
         written = files(folder, (*self.tables, *self.research.tables), (*figures, *drawn))
         write_atomically(folder / "summary.md", build.pull_request(self.source, self.results, self.NAME))
-        page.write(folder / self.NAME, report, self.reading.embedded(self.total))
+        page.write(folder / self.NAME, report, self.reading.embedded())
         return [*written, folder / "summary.md", folder / self.NAME]
 
 

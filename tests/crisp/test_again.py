@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from ccfw.crisp.reading import read_norms, shipped_folder
+from ccfw.errors import RequestError
 from tests.crisp.situated import Situated
 from tests.crisp.test_chain import in_order, manifest
-from tests.crisp.test_stages import STARTER, counts, out
+from tests.crisp.test_stages import STARTER, counts, out, refused, settings
 from tests.e2e.running import Run, ccfw, own_options, read_lines, scripted
 from tests.fakes.faults import SERVER_ERROR
 from tests.fakes.provider import FakeProvider, FakeRequest
@@ -162,17 +163,17 @@ def test_no_pair_at_all_is_said(tmp_path: Path, provider: FakeProvider) -> None:
 # ---- damage
 
 
-@pytest.mark.parametrize("stage", ["scenarios", "refine"])
-def test_damaged_records_are_said_before_anything_is_paid(tmp_path: Path, provider: FakeProvider, stage: str) -> None:
+def test_damaged_records_are_said_before_anything_is_paid(tmp_path: Path, provider: FakeProvider) -> None:
     line = (*scripted(provider), *CHAIN, "crisp.scenarios.per_norm=1", "crisp.responses.k=1")
     first = ccfw(tmp_path, *line, "limit=1", provider=provider)
-    path = out(first, stage) / "records.jsonl"
-    path.write_text('{"norm_id":"nobody"}\n{"situation_id":"nobody"}\n', "utf-8")
-    runs = {"scenarios": "[norms,scenarios]", "refine": "[refine]"}[stage]
-    again = ccfw(tmp_path, *line, f"stage.runs={runs}", "limit=1", provider=provider)
-    assert again.code == 1
-    assert again.requests == ()
-    assert "records.jsonl:1: not a" in again.err
+    for stage, runs in (("scenarios", "[norms,scenarios]"), ("refine", "[refine]")):
+        path = out(first, stage) / "records.jsonl"
+        whole = path.read_bytes()
+        path.write_bytes(b'{"norm_id":"nobody"}\n' + whole)
+        again = ccfw(tmp_path, *line, f"stage.runs={runs}", "limit=2", provider=provider)
+        path.write_bytes(whole)
+        assert (again.code, again.requests) == (1, ()), stage
+        assert f"{path.relative_to(tmp_path)}:1: not a" in again.err
 
 
 # ---- costs
@@ -282,19 +283,34 @@ def test_policies_of_one_label_are_told_apart(tmp_path: Path, provider: FakeProv
             "ccfw: stage=refine: no norms under these settings; make them first: stage=norms; what all of it would "
             "take: stage=crisp dataset=normcompass dry_run=true\n",
         ),
-        (
-            ("stage=norms", "crisp.preferences.min_gap=10", "crisp.responses.temperature=-3"),
-            "ccfw: crisp.responses.temperature=-3: input should be greater than or equal to 0\n"
-            "ccfw: crisp.preferences.min_gap=10: input should be less than or equal to 4\n",
-        ),
     ],
 )
 def test_what_cannot_be_is_said_before_anybody_is_asked(
-    tmp_path: Path, provider: FakeProvider, arguments: tuple[str, ...], says: str
+    capfd: pytest.CaptureFixture[str], provider: FakeProvider, arguments: tuple[str, ...], says: str
 ) -> None:
-    done = ccfw(tmp_path, *scripted(provider), *arguments, provider=provider)
-    assert (done.code, done.requests) == (2, ())
-    assert done.err == says
+    assert refused(provider, *arguments) == 2
+    assert capfd.readouterr() == ("", says)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("crisp.preferences.min_gap=10", "input should be less than or equal to 4"),
+        ("crisp.responses.temperature=-3", "input should be greater than or equal to 0"),
+        ("simulation.simulator_temperature=2.5", "input should be less than or equal to 2"),
+        ("blueprints.audit_temperature=-0.1", "input should be greater than or equal to 0"),
+    ],
+)
+def test_a_value_that_nothing_can_have_is_no_setting(given: str, says: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        settings(given)
+    assert caught.value.problems == (f"{given}: {says}",)
+
+
+@pytest.mark.parametrize("raters", ["[ann,Ann]", "[ann,ann]"])
+def test_two_raters_of_one_name_would_share_a_sheet(raters: str) -> None:
+    with pytest.raises(RequestError, match="each is named once, in whatever case"):
+        settings(f"crisp.rating.raters={raters}")
 
 
 def test_settings_without_effect_are_named_and_a_plan_counts_no_dialogues(

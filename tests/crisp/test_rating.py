@@ -13,6 +13,7 @@ import krippendorff
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import spearmanr  # type: ignore[import-untyped]
 
 from ccfw.crisp.rating import Rated, blind, drawn, filled, key, sheet
 from ccfw.crisp.reading import read_situations, shipped_folder
@@ -190,6 +191,9 @@ def test_filled_sheets_are_held_against_the_judge_by_the_documented_line(
     ratings = [[own.get(item, float("nan")) for item in sorted(judged)] for own in people.values()]
     alpha = krippendorff.alpha(ratings, level_of_measurement="ordinal")
     assert told["reliability"][f"metric/{scale}"]["alpha_ordinal"] == pytest.approx(alpha)
+    means = [sum(s) / len(s) for item in sorted(judged) if (s := [o[item] for o in people.values() if item in o])]
+    rho = spearmanr([judged[item] for item in sorted(judged)], means).statistic
+    assert told["association"][f"metric/{scale}"]["spearman"] == pytest.approx(rho)
     assert any(name.startswith("region/Japan") for name in told["metrics"]), list(told["metrics"])[:20]
 
 

@@ -1,4 +1,4 @@
-"""The stages one by one through the door: published sources, selections, refusals, tracking, people beside judges."""
+"""The stages one by one through the door: published sources, selections, refusals, tracking."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import krippendorff
 import pytest
-from scipy.stats import spearmanr  # type: ignore[import-untyped]
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 
 from ccfw.crisp.reading import read_situations, shipped_folder
 from ccfw.crisp.records import Situation
+from ccfw.job import run_job
+from ccfw.request import to_settings
+from ccfw.resources import resource
+from ccfw.settings import Settings
 from tests.crisp.situated import Situated
 from tests.crisp.test_norms import BENCH, FORK, NORMAD, there
 from tests.e2e.running import Run, ccfw, read_lines, scripted
@@ -143,11 +147,25 @@ def test_negated_questions_of_culturalbench_become_avoidance_norms(tmp_path: Pat
     ],
 )
 def test_mistakes_are_refused_with_key_value_and_options(
-    tmp_path: Path, provider: FakeProvider, arguments: tuple[str, ...], says: str
+    capfd: pytest.CaptureFixture[str], provider: FakeProvider, arguments: tuple[str, ...], says: str
 ) -> None:
-    done = ccfw(tmp_path, *scripted(provider), *arguments, provider=provider)
-    assert (done.code, done.out, done.requests) == (2, "", ())
-    assert done.err == says
+    assert refused(provider, *arguments) == 2
+    assert capfd.readouterr() == ("", says)
+
+
+def settings(*overrides: str) -> Settings:
+    """Compose a job's settings in this process."""
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(version_base="1.3", config_dir=str(resource("conf"))):
+        return to_settings(compose("config", overrides=list(overrides)))
+
+
+def refused(provider: FakeProvider, *arguments: str) -> int:
+    """Run a job in this process, which is all that a mistake needs, and return its exit code; nobody may be asked."""
+    provider.clear()
+    outcome = run_job(settings(*scripted(provider), *arguments))
+    assert (outcome.status, list(provider.requests)) == ("refused", [])
+    return outcome.code
 
 
 def test_policies_are_named_as_options_and_all_unknown_ones_are_said(tmp_path: Path, provider: FakeProvider) -> None:
@@ -171,6 +189,7 @@ def test_a_policy_behind_a_key_needs_it(tmp_path: Path, provider: FakeProvider) 
 # ---- scenarios: vectors
 
 
+@pytest.mark.long
 def test_a_chronotope_that_only_its_vector_shows_to_be_the_same_is_refused(
     tmp_path: Path, provider: FakeProvider
 ) -> None:
@@ -247,37 +266,6 @@ def test_situations_of_ones_own_are_read_from_a_file(tmp_path: Path, provider: F
     line = (*STARTER, "dataset.path=own.jsonl", "crisp.responses.k=1")
     done = ccfw(tmp_path, *scripted(provider), *line, provider=provider)
     assert counts(done, "responses")["taken"] == 2
-
-
-# ---- people beside the judge
-
-
-def test_people_are_held_against_the_judge_by_the_align_stage(tmp_path: Path, provider: FakeProvider) -> None:
-    line = (*STARTER, "limit=30", "crisp.responses.k=1")
-    done = ccfw(tmp_path, *scripted(provider), *line, provider=provider)
-    scores = out(done, "responses") / "outcome.csv"
-    judged = {row["item"]: int(row["score"]) for row in csv.DictReader(scores.read_text("utf-8").splitlines())}
-    assert len(judged) > 20
-    shifts = {"ann": (0, 1, 0), "bo": (0, 0, -1), "cy": (1, 0, 0)}
-    people = {
-        name: [min(5, max(1, score + shift[i % 3])) for i, score in enumerate(judged.values())]
-        for name, shift in shifts.items()
-    }
-    rows = [f"{item},{name},outcome,{own[i]}" for name, own in people.items() for i, item in enumerate(judged)]
-    (tmp_path / "people.csv").write_text("item,rater,metric,score\n" + "\n".join(rows) + "\n", "utf-8")
-    aligned = ccfw(
-        tmp_path,
-        *("stage=align", "model=scripted", "tracking=none", "bootstrap.resamples=50", "ratings.path=people.csv"),
-        *("ratings@align.scores=long", f"align.scores.path={scores}", "align.scores.columns.region=region"),
-        "align.scores.columns.cluster=cluster",
-    )
-    assert aligned.code == 0, aligned.err
-    told = json.loads((out(aligned, "align") / "agreement.json").read_text("utf-8"))
-    alpha = krippendorff.alpha([*people.values()], level_of_measurement="ordinal")
-    assert told["reliability"]["metric/outcome"]["alpha_ordinal"] == pytest.approx(alpha)
-    means = [sum(own) / 3 for own in zip(*people.values(), strict=True)]
-    rho = spearmanr(list(judged.values()), means).statistic
-    assert told["association"]["metric/outcome"]["spearman"] == pytest.approx(rho)
 
 
 # ---- preferences and the tracker

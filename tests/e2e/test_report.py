@@ -115,6 +115,8 @@ def styles(shared: Shared) -> Styles:
             runs = {style: ccfw(folder, *line, f"prompt={style}", provider=provider) for style in PROMPTS}
             evaluated = Path(runs["joint"].closings["evaluate"]["out"]).parent
             left_out = damage(shutil.copytree(folder, folder / "damaged"), runs["joint"].closings["evaluate"]["out"])
+            stale = folder / "damaged" / runs["joint"].closings["report"]["out"] / "transcripts" / "99.txt"
+            stale.write_text("of another report", "utf-8")
             damaged = ccfw(folder / "damaged", "stage=report", *line, "prompt=joint", provider=provider)
             poor = shutil.copytree(folder, folder / "poor", ignore=shutil.ignore_patterns("ledger.sqlite*", "damaged"))
             broken = poor / runs["shared_prefix"].closings["evaluate"]["out"] / "records.jsonl"
@@ -225,6 +227,11 @@ def test_a_damaged_or_foreign_manifest_is_left_out_with_a_line_and_changes_no_ta
     assert reasons["1_no_object"].endswith(": Input should be an object")
     assert reasons["4_of_something_else"].endswith(": model Field required")
     assert reasons["6_foreign"].endswith(": model Input should be a valid string")
+
+
+def test_a_report_keeps_no_file_that_it_did_not_write(styles: Styles) -> None:
+    transcripts = styles.damaged.folder / styles.damaged.closings["report"]["out"] / "transcripts"
+    assert [path.name for path in sorted(transcripts.iterdir())] == [f"{n + 1:02d}.txt" for n in range(EPISODES)]
 
 
 # ---- what is not there any more

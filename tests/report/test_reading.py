@@ -52,6 +52,7 @@ def damage(root: Path, label: str, line: int, text: str) -> Path:
 def test_a_sample_is_of_whole_scenarios_unless_one_alone_is_too_many(tmp_path: Path, most: int, shown: int) -> None:
     sample = reading(tmp_path).sample(most)
     assert (len(sample), len(sample.index)) == (shown, shown)
+    assert sample.total == (None if most == 18 else 18)
 
 
 def test_a_part_of_one_scenario_is_its_first_conversations(tmp_path: Path) -> None:

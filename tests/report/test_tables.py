@@ -262,7 +262,9 @@ def test_names_are_text_in_a_spreadsheet() -> None:
 
 def test_names_are_text_in_a_terminal_on_one_line() -> None:
     lines = plain([hostile()], ["told\x1b"]).splitlines()
-    assert lines[0] == "=HYPERLINK(1) ⟨U+001B⟩[31m[win](javascript:alert(1)) <b> ⟨U+202E⟩|, English, judged by @j⟨U+0007⟩"
+    assert (
+        lines[0] == "=HYPERLINK(1) ⟨U+001B⟩[31m[win](javascript:alert(1)) <b> ⟨U+202E⟩|, English, judged by @j⟨U+0007⟩"
+    )
     assert lines[1].startswith("  judged 4, ")
     assert "told⟨U+001B⟩" in lines
 
