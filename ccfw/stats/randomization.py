@@ -37,10 +37,11 @@ def sign_flipped(
     def sizes(signs: Array) -> Array:
         totals: Array = signs @ sums
         spread: Array = (squares - totals**2 / held) * held / np.maximum(held - 1, 1)
-        return scores(totals, spread, squares, held - 1)
+        return scores(totals, spread, squares, held - 1.0)
 
     def drawn(number: int) -> Array:
-        return rng.integers(0, 2, size=(number, len(sums))) * 2.0 - 1.0
+        signs: Array = rng.integers(0, 2, size=(number, len(sums))).astype(np.float64) * 2.0 - 1.0
+        return signs
 
     return _p_values(values.shape[1], tested, sizes, np.ones((1, len(sums))), drawn, resamples)
 

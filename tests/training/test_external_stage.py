@@ -217,7 +217,7 @@ def test_requests_are_as_published(tmp_path: Path, provider: FakeProvider) -> No
     assert forest_said == ["q2 easy #thinks"] * 3 + ["q2 open #sat"] * 3  # folders in order: Italy is first
     (shielded,) = [text for text in said if text not in forest_said]
     assert shielded.splitlines()[0] == "Is it so? #0-Yes"
-    assert "Norm: norm a\n" in verdicts[0].said("user")[-1]
+    assert 'Norm: "norm a"\n' in verdicts[0].said("user")[-1]
     assert "The background of q2." in verdicts[0].said("user")[-1]
 
 

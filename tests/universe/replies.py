@@ -120,7 +120,7 @@ FAULTS: dict[str, dict[str, Any]] = {
         f"{ORACLE}.Cultural_Taboos": [*GOOD[ORACLE]["Cultural_Taboos"], "Disrespecting elders"],
     },
     "criterion_length": {f"{ORACLE}.Success_Criteria.2": "Suggests " + "one short question to " * 4 + "the friend"},
-    "item_words": {f"{ORACLE}.Failure_Criteria.1": ".", BACKGROUND: "…"},
+    "item_words": {f"{ORACLE}.Failure_Criteria.1": "Wrong", BACKGROUND: "+"},
     "item_repeats": {"Multi_Hop_Chain.1": GOOD["Multi_Hop_Chain"][0]},
     "criterion_contradiction": {f"{ORACLE}.Failure_Criteria": GOOD[ORACLE]["Success_Criteria"]},
     "signifier_identity": {SIGNIFIER: "Says that she is Chinese and secular"},

@@ -109,7 +109,7 @@ SHARD_FAULTS: dict[str, dict[str, Any]] = {
     "condition_actor": {f"{FAILURE}.0": "User picks whatever costs less"},
     "condition_atomic": {f"{SUCCESS}.1": "Holds back from the chicken and explains why"},
     "condition_questions": {f"{SUCCESS}": ["Asks who else comes on Saturday", "Asks what Ma Lan eats"]},
-    "item_words": {f"{FAILURE}.1": ".", f"{CUES}.1": "…"},
+    "item_words": {f"{FAILURE}.1": "Wrong", f"{CUES}.1": "Tone"},
     "condition_vague": {f"{SUCCESS}.1": "Shows cultural sensitivity and empathy"},
     "condition_orthogonal": {
         f"{SCRIPT}.2.Transition_Guide.Success_Exit_Conditions.1": "Holds back from suggesting the chicken"
