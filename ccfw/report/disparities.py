@@ -16,8 +16,8 @@ from ccfw.report.standings import Terms
 from ccfw.report.tables import FEW
 from ccfw.report.writing import NONE
 from ccfw.stats.pairs import whole
-from ccfw.stats.resampling import Array, Ints
-from ccfw.stats.spreads import Chance, Spread, against_chance, spread
+from ccfw.stats.resampling import Array
+from ccfw.stats.spreads import Chance, Spread, against_chance, dealt_ranges, spread, swapped_ranges
 
 
 class Disparities(NamedTuple):
@@ -64,75 +64,12 @@ def _by_chance(board: Board, found: Sliced, terms: Terms) -> Array:
     for axis, start in zip(board.axes, found.starts, strict=False):
         seeds = found.seeds[0][start : start + len(axis.groups)].T
         sizes.append([own[own >= FEW] for own in seeds])
-    ranges = dealt_ranges(apart, sizes, terms)
+    ranges = dealt_ranges(apart, sizes, terms.rng(), permutations=terms.resamples)
     if len(found.axes) > len(board.axes):  # languages: a seed is in both groups
         native, english = (board.languages.index(each) for each in (LanguageMode.NATIVE, LanguageMode.ENGLISH))
-        swapped = swapped_ranges(apart[native], apart[english], terms)
+        swapped = swapped_ranges(apart[native], apart[english], terms.rng(), permutations=terms.resamples)
         ranges = np.concatenate([ranges, swapped[:, None]], axis=1)
     return ranges / unit
-
-
-def dealt_ranges(values: Array, sizes: Sequence[Sequence[Ints]], terms: Terms) -> Array:
-    """Return the ranges when scored seeds are dealt out to groups at random (permutations × axes × assistants).
-
-    ``values`` is languages × seeds × assistants, ``nan`` for no score. ``sizes`` holds, for each axis and assistant,
-    how many of the assistant's own scored seeds each of its groups has: what one group lacks is lacking in that group
-    alone. One order of the seeds serves all assistants and axes; of fewer than two groups there is no range (``nan``).
-    """
-    there = ~np.isnan(values)
-    sums, counts = np.nan_to_num(values).sum(axis=0), there.sum(axis=0)
-    seeds, assistants = counts.shape
-    small = (sums == np.rint(sums)).all() and np.abs(sums).sum(axis=0).max(initial=0.0) < np.iinfo(np.int32).max
-    both = np.concatenate([sums, counts], axis=1).astype(np.int32 if small else np.float64)
-    found = np.full((terms.resamples, len(sizes), assistants), np.nan)
-    lines = [
-        (model, axis, line[model])
-        for model in range(assistants)
-        for axis, line in enumerate(sizes)
-        if len(line[model]) > 1
-    ]
-    if not lines:
-        return found
-    edges = np.concatenate([np.stack([each.cumsum() - each, each.cumsum()]) for *_, each in lines], axis=1)
-    owner = np.concatenate([np.full(len(each), model) for model, _, each in lines])
-    starts = np.cumsum([0, *(len(each) for *_, each in lines)])[:-1]
-    models, axes = (np.array([line[part] for line in lines]) for part in (0, 1))
-    gaps = [
-        (np.flatnonzero(counts[:, model] == 0), slice(*np.searchsorted(owner, [model, model + 1])))
-        for model in range(assistants)
-    ]
-    running = np.zeros((seeds + 1, 2 * assistants), dtype=both.dtype)
-    place, numbers, rng = np.empty(seeds, dtype=np.int64), np.arange(seeds), terms.rng()
-    for draw in range(terms.resamples):
-        order = rng.permutation(seeds)
-        both.take(order, axis=0).cumsum(axis=0, dtype=both.dtype, out=running[1:])
-        place[order] = numbers
-        at = edges.copy()
-        for gone, own in gaps:
-            if len(gone):  # the first k scored seeds end where k and the unscored ones between them do
-                at[:, own] += (np.sort(place[gone]) - numbers[: len(gone)]).searchsorted(edges[:, own])
-        total, count = (np.diff(running[at, owner + part], axis=0)[0] for part in (0, assistants))
-        means = total / count
-        found[draw, axes, models] = np.maximum.reduceat(means, starts) - np.minimum.reduceat(means, starts)
-    return found
-
-
-def swapped_ranges(native: Array, english: Array, terms: Terms) -> Array:
-    """Return the ranges over the two languages when the dialogues of a seed swap places (permutations × assistants).
-
-    Both are seeds × assistants, ``nan`` for no score; what has no score in the other language stays where it is.
-    """
-    both = ~np.isnan(native) & ~np.isnan(english)
-    half, middle = np.where(both, (native - english) / 2, 0.0), (native + english) / 2
-    signs = terms.rng().integers(0, 2, size=(terms.resamples, len(both))).astype(np.float64) * 2.0 - 1.0
-    apart = signs @ half
-    with np.errstate(divide="ignore", invalid="ignore"):
-        means = [
-            (np.nansum(np.where(both, middle, side), axis=0) + sign * apart) / np.count_nonzero(~np.isnan(side), axis=0)
-            for side, sign in ((native, 1), (english, -1))
-        ]
-    found: Array = np.abs(means[0] - means[1])
-    return found
 
 
 def disparity_table(board: Board, found: Sliced, apart: Disparities, order: Sequence[int], terms: Terms) -> TableView:

@@ -80,7 +80,7 @@ class Shelf:
         try:
             alike = self._in_common(fingerprint(folder.manifest.fingerprint_of.episodes))
             stored = [j for j in read_records(folder.output.records, Judgement) if j.episode_id in alike]
-        except StoreError as error:
+        except (OSError, StoreError) as error:
             log.warning("left out of the comparison of prompts: %s", error)
             return {}
         return {(judgement.episode_id, judgement.metric): judgement.score for judgement in stored}

@@ -66,11 +66,6 @@ def parts(context: Context, member: ModelConfig) -> dict[str, Any]:
     }
 
 
-def comparable(content: dict[str, Any]) -> str:
-    """Return the hash of a judgement's parts without the assistant: equal hashes may share a table."""
-    return fingerprint(content | {"episodes": content["episodes"] | {"model": None}})
-
-
 def run(context: Context) -> StageResult:
     """Judge what is not judged yet, member by member."""
     return by_member(NAME, context, _run_member)
@@ -111,7 +106,7 @@ def _run_member(context: Context, member: ModelConfig, episodes: Held) -> StageR
                 about["stopped"] = _judge_until(context, output, result, bench, episodes)
             _count_unscored(result, output, episodes)
         finally:
-            manifest = context.manifest(output, result, content, comparable=comparable(content), **about)
+            manifest = context.manifest(output, result, content, **about)
             output.write_manifest(manifest)
     return result
 

@@ -66,40 +66,68 @@ def spread(point: Array, draws: Array, level: float) -> Spread | None:
     return Spread(lowest, highest, width, max(0.0, float((apart - reach).max())), float((apart + reach).max()))
 
 
-def chance_ranges(
-    sums: Array, counts: Array, sizes: Sequence[Ints], rng: np.random.Generator, *, permutations: int
+def dealt_ranges(
+    values: Array, sizes: Sequence[Sequence[Ints]], rng: np.random.Generator, *, permutations: int
 ) -> Array:
-    """Return the ranges when units are dealt out at random (permutations × axes × systems).
+    """Return the ranges when scored units are dealt out to groups at random (permutations × axes × systems).
 
-    ``sums`` and ``counts`` are units × systems: what a unit's scores add up to and how many they are. ``sizes`` holds
-    for each axis the units of its groups.
+    ``values`` is occasions × units × systems, ``nan`` for no score. ``sizes`` holds, for each axis and system, how many
+    of the system's own scored units each of its groups has: what one group lacks is lacking in that group alone. One
+    order of the units serves all systems and axes; of fewer than two groups there is no range (``nan``).
     """
-    systems = sums.shape[1]
-    both = np.concatenate([sums, counts], axis=1).astype(_kind(sums, counts))
-    edges = np.unique(np.concatenate([np.zeros(1, dtype=np.int64), *(np.cumsum(each) for each in sizes)]))
-    starts = edges[edges < len(both)]
-    bounds = [np.searchsorted(edges, np.concatenate([[0], np.cumsum(each)])) for each in sizes]
+    there = ~np.isnan(values)
+    sums, counts = np.nan_to_num(values).sum(axis=0), there.sum(axis=0)
+    units, systems = counts.shape
+    small = (sums == np.rint(sums)).all() and np.abs(sums).sum(axis=0).max(initial=0.0) < np.iinfo(np.int32).max
+    both = np.concatenate([sums, counts], axis=1).astype(np.int32 if small else np.float64)
     found = np.full((permutations, len(sizes), systems), np.nan)
-    for number in range(permutations):
-        parts = np.add.reduceat(both[rng.permutation(len(both))], starts, axis=0)
-        running = np.concatenate([np.zeros((1, both.shape[1])), parts.astype(np.float64).cumsum(axis=0)])
-        for axis, places in enumerate(bounds):
-            groups = np.diff(running[places], axis=0)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                means = groups[:, :systems] / groups[:, systems:]
-            found[number, axis] = np.ptp(means, axis=0) if len(means) > 1 else np.nan
+    lines = [
+        (system, axis, line[system])
+        for system in range(systems)
+        for axis, line in enumerate(sizes)
+        if len(line[system]) > 1
+    ]
+    if not lines:
+        return found
+    edges = np.concatenate([np.stack([each.cumsum() - each, each.cumsum()]) for *_, each in lines], axis=1)
+    owner = np.concatenate([np.full(len(each), system) for system, _, each in lines])
+    starts = np.cumsum([0, *(len(each) for *_, each in lines)])[:-1]
+    owners, axes = (np.array([line[part] for line in lines]) for part in (0, 1))
+    gaps = [
+        (np.flatnonzero(counts[:, system] == 0), slice(*np.searchsorted(owner, [system, system + 1])))
+        for system in range(systems)
+    ]
+    running = np.zeros((units + 1, 2 * systems), dtype=both.dtype)
+    place, numbers = np.empty(units, dtype=np.int64), np.arange(units)
+    for draw in range(permutations):
+        order = rng.permutation(units)
+        both.take(order, axis=0).cumsum(axis=0, dtype=both.dtype, out=running[1:])
+        place[order] = numbers
+        at = edges.copy()
+        for gone, own in gaps:
+            if len(gone):  # the first k scored units end where k and the unscored ones between them do
+                at[:, own] += (np.sort(place[gone]) - numbers[: len(gone)]).searchsorted(edges[:, own])
+        total, count = (np.diff(running[at, owner + part], axis=0)[0] for part in (0, systems))
+        means = total / count
+        found[draw, axes, owners] = np.maximum.reduceat(means, starts) - np.minimum.reduceat(means, starts)
     return found
 
 
-def flipped_ranges(differences: Array, rng: np.random.Generator, *, permutations: int) -> Array:
-    """Return the ranges over two groups that every unit is in (permutations × systems): each unit's two scores swap
-    places at random. ``differences`` is units × systems, ``nan`` where a unit lacks one.
+def swapped_ranges(first: Array, second: Array, rng: np.random.Generator, *, permutations: int) -> Array:
+    """Return the ranges over two groups that units are in both when their scores swap places (permutations × systems).
+
+    Both are units × systems, ``nan`` for no score; what has no score in the other group stays where it is.
     """
-    there = ~np.isnan(differences)
-    filled, count = np.where(there, differences, 0.0), there.sum(axis=0)
-    signs = rng.integers(0, 2, size=(permutations, len(filled))).astype(np.float64) * 2.0 - 1.0
-    total = np.abs(signs @ filled)
-    found: Array = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    both = ~np.isnan(first) & ~np.isnan(second)
+    half, middle = np.where(both, (first - second) / 2, 0.0), (first + second) / 2
+    signs = rng.integers(0, 2, size=(permutations, len(both))).astype(np.float64) * 2.0 - 1.0
+    apart = signs @ half
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = [
+            (np.nansum(np.where(both, middle, side), axis=0) + sign * apart) / np.count_nonzero(~np.isnan(side), axis=0)
+            for side, sign in ((first, 1), (second, -1))
+        ]
+    found: Array = np.abs(means[0] - means[1])
     return found
 
 
@@ -118,10 +146,3 @@ def against_chance(ranges: Array, by_chance: Array, level: float) -> Chance:
     as_far = len(largest) - np.searchsorted(largest, own - _ROUNDING)
     p = np.where(shown, (1.0 + as_far) / (1.0 + len(largest)), np.nan)
     return Chance(expected, np.quantile(by_chance, level, axis=0), p)
-
-
-def _kind(*arrays: Array) -> type[np.float32 | np.float64]:
-    """Return the cheapest floats in which the sums of whole numbers are exact."""
-    small = all(np.abs(each).sum(axis=0).max(initial=0.0) < 2**24 for each in arrays)
-    exact = all((each == np.rint(each)).all() for each in arrays)
-    return np.float32 if small and exact else np.float64

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccfw.stats.spreads import against_chance, chance_ranges, flipped_ranges, spread
+from ccfw.stats.spreads import against_chance, dealt_ranges, spread, swapped_ranges
 
 
 def rng(seed: int = 1) -> np.random.Generator:
@@ -26,13 +26,13 @@ def naive_ranges(values: np.ndarray, sizes: list[int], permutations: int, seed: 
 
 def test_ranges_by_chance_are_those_of_shuffling_and_cutting() -> None:
     values, sizes = rng().integers(1, 6, 40).astype(float), [10, 25, 5]
-    found = chance_ranges(values[:, None], np.ones((40, 1)), [np.array(sizes)], rng(3), permutations=50)
+    found = dealt_ranges(values[None, :, None], [[np.array(sizes)]], rng(3), permutations=50)
     assert found[:, 0, 0] == pytest.approx(naive_ranges(values, sizes, 50, 3))
 
 
 def test_groups_that_are_left_out_are_dealt_no_one() -> None:
     values = rng().normal(size=30)
-    found = chance_ranges(values[:, None], np.ones((30, 1)), [np.array([8, 7])], rng(3), permutations=30)
+    found = dealt_ranges(values[None, :, None], [[np.array([8, 7])]], rng(3), permutations=30)
     assert found[:, 0, 0] == pytest.approx(naive_ranges(values, [8, 7], 30, 3))
 
 
@@ -40,14 +40,14 @@ def test_several_axes_and_systems_are_dealt_out_together() -> None:
     """The same shuffle for all: an axis of one grouping has the same ranges wherever it stands."""
     values = rng().normal(size=(24, 2))
     sizes = [np.array([12, 12]), np.array([6, 6, 6, 6]), np.array([12, 12])]
-    found = chance_ranges(values, np.ones((24, 2)), sizes, rng(5), permutations=20)
+    found = dealt_ranges(values[None], [[size, size] for size in sizes], rng(5), permutations=20)
     assert found.shape == (20, 3, 2)
     assert found[:, 0] == pytest.approx(found[:, 2])
     assert (found[:, 1] >= found[:, 0] - 1e-9).all()
 
 
 def test_a_single_group_has_no_range() -> None:
-    found = chance_ranges(np.ones((4, 1)), np.ones((4, 1)), [np.array([4])], rng(), permutations=3)
+    found = dealt_ranges(np.ones((1, 4, 1)), [[np.array([4])]], rng(), permutations=3)
     assert np.isnan(found).all()
 
 
@@ -55,9 +55,7 @@ def test_the_range_over_58_equal_groups_is_never_zero_and_is_not_held_for_a_diff
     """Groups of 50 normal values: the expected range is 4.66 standard errors of a mean (Tukey's, 58 groups)."""
     values, sizes = rng().normal(size=(58 * 50, 1)), [np.full(58, 50)]
     own = np.ptp(values.reshape(58, 50).mean(axis=1))
-    found = against_chance(
-        np.array([[own]]), chance_ranges(values, np.ones_like(values), sizes, rng(2), permutations=300), 0.95
-    )
+    found = against_chance(np.array([[own]]), dealt_ranges(values[None], [sizes], rng(2), permutations=300), 0.95)
     assert found.expected[0, 0] == pytest.approx(4.66 / np.sqrt(50), rel=0.03)
     assert found.p[0, 0] > 0.05
 
@@ -66,7 +64,7 @@ def test_a_group_that_is_worse_is_beyond_chance() -> None:
     values = rng().normal(size=(500, 1))
     values[:50] -= 1.0
     own = np.ptp(values.reshape(10, 50).mean(axis=1))
-    by_chance = chance_ranges(values, np.ones_like(values), [np.full(10, 50)], rng(2), permutations=300)
+    by_chance = dealt_ranges(values[None], [[np.full(10, 50)]], rng(2), permutations=300)
     found = against_chance(np.array([[own]]), by_chance, 0.95)
     assert found.p[0, 0] == pytest.approx(1 / 301)
     assert found.high[0, 0] < own
@@ -79,17 +77,23 @@ def test_many_ranges_without_a_difference_are_all_within_chance_but_for_the_leve
         values = rng(study).normal(size=(120, 4))
         sizes = [np.full(12, 10), np.full(4, 30), np.full(2, 60)]
         ranges = np.array([np.ptp(values.reshape(len(s), -1, 4).mean(axis=1), axis=0) for s in sizes])
-        by_chance = chance_ranges(values, np.ones_like(values), sizes, rng(900 + study), permutations=200)
+        by_chance = dealt_ranges(values[None], [[size] * 4 for size in sizes], rng(900 + study), permutations=200)
         wrong += bool((against_chance(ranges, by_chance, 0.9).p <= 0.1).any())
     assert wrong <= 15
 
 
 def test_two_scores_of_a_unit_swap_places() -> None:
     """One unit of difference 2: its range is 2 whichever way; two of 1 and -1 come to 0 or 1."""
-    assert flipped_ranges(np.array([[2.0]]), rng(), permutations=5).tolist() == [[2.0]] * 5
-    two = flipped_ranges(np.array([[1.0], [-1.0], [np.nan]]), rng(), permutations=40)
+    assert swapped_ranges(np.array([[3.0]]), np.array([[1.0]]), rng(), permutations=5).tolist() == [[2.0]] * 5
+    two = swapped_ranges(np.array([[2.0], [1.0]]), np.array([[1.0], [2.0]]), rng(), permutations=40)
     assert set(two.ravel().tolist()) == {0.0, 1.0}
-    assert np.isnan(flipped_ranges(np.full((3, 1), np.nan), rng(), permutations=2)).all()
+    assert np.isnan(swapped_ranges(np.full((3, 1), np.nan), np.ones((3, 1)), rng(), permutations=2)).all()
+
+
+def test_what_a_unit_lacks_is_lacking_in_its_own_group() -> None:
+    """Of (4, 2), (3, 3) and (5, none), the first alone can move anything: means 12/3 or 10/3 against 5/2 or 7/2."""
+    found = swapped_ranges(np.array([[4.0], [3.0], [5.0]]), np.array([[2.0], [3.0], [np.nan]]), rng(), permutations=40)
+    assert {round(each, 9) for each in found.ravel().tolist()} == {round(4 - 2.5, 9), round(abs(10 / 3 - 3.5), 9)}
 
 
 # ---- intervals
