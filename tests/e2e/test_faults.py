@@ -145,7 +145,7 @@ def test_a_judge_that_nobody_can_read_does_not_end_as_ok(unreadable: tuple[Run, 
 def test_what_could_not_be_judged_is_counted_beside_what_was(unreadable: tuple[Run, Run]) -> None:
     table = (unreadable[0].folder / unreadable[0].closings["report"]["out"] / "table.md").read_text("utf-8")
     row = next(line for line in table.splitlines() if line.startswith("| Scripted"))
-    assert row == "| Scripted | global_english | scripted |" + " – |" * 9 + " 0 | 1 | 0 |"
+    assert row == "| Scripted | English | scripted |" + " – |" * 9 + " 0 | 1 | 0 | 0 |"
 
 
 def test_a_rerun_pays_no_unreadable_reply_twice(unreadable: tuple[Run, Run]) -> None:
