@@ -126,6 +126,7 @@ def test_the_same_line_again_gives_the_same_bytes_in_the_same_folder(tmp_path: P
     assert set(before) == {"agreement.md", "agreement.csv", "agreement.json"}
 
 
+@pytest.mark.long
 def test_other_ratings_scores_rules_and_seeds_have_folders_of_their_own(tmp_path: Path) -> None:
     write(tmp_path)
     trio = "judge=trio_gpt5mini_grok420_qwen36flash"

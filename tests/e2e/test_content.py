@@ -10,6 +10,7 @@ from tests.fakes.provider import FakeProvider, FakeReply, FakeRequest
 from tests.fakes.scripts import roles
 
 
+@pytest.mark.long
 def test_two_models_of_one_name_keep_their_own_numbers(tmp_path: Path) -> None:
     line = ("model=scripted", "limit=1", "tracking=none", "report.shown=0", "simulation.tries=1")
     folders = set()

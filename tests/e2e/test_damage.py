@@ -71,6 +71,7 @@ def again(done: Done, tmp_path: Path) -> Callable[..., Run]:
     return run
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_streams_that_are_closed_are_nobodys_and_the_work_is_done(tmp_path: Path, closed: str) -> None:
     with FakeProvider(GOOD) as provider:

@@ -94,6 +94,7 @@ def test_a_reader_that_goes_away_ends_it_without_a_word(tmp_path: Path, argument
 # ---- an end that is asked for
 
 
+@pytest.mark.long
 def test_a_sweep_is_ended_while_it_composes_its_jobs(tmp_path: Path) -> None:
     process = started(tmp_path, "model=scripted", "-m", "judge=glob(*)", "dry_run=true")
     assert process.stdout is not None

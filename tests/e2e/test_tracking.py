@@ -275,6 +275,7 @@ def seconds(line: list[str], folder: Path, uri: str) -> float:
     return time.monotonic() - begun
 
 
+@pytest.mark.long
 def test_a_tracker_that_cannot_be_reached_holds_nobody_up(report: Callable[..., list[str]], tmp_path: Path) -> None:
     (tmp_path / "folder.db").mkdir()
     with socket.create_server(("127.0.0.1", 0)) as silent:

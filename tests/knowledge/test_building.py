@@ -223,6 +223,7 @@ def test_a_dump_without_anything_of_use_makes_an_empty_knowledge_base(tmp_path: 
     assert list(read_passages(tmp_path / "out")) == []
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(stops=st.lists(st.integers(1, 24), max_size=4))
 def test_a_build_that_was_stopped_anywhere_ends_in_the_same_files(

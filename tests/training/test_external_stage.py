@@ -221,6 +221,7 @@ def test_requests_are_as_published(tmp_path: Path, provider: FakeProvider) -> No
     assert "The background of q2." in verdicts[0].said("user")[-1]
 
 
+@pytest.mark.long
 def test_models_of_one_workspace_stand_in_one_table(tmp_path: Path, provider: FakeProvider) -> None:
     asked = [each for each in line(tmp_path, provider, "external.levels=[easy]") if each != "tracking=none"]
     ccfw(tmp_path, *asked, provider=provider)
