@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.running import ccfw
 from tests.fakes.provider import FakeProvider, FakeReply, FakeRequest
 from tests.fakes.scripts import roles
