@@ -36,7 +36,7 @@ from ccfw.training.guard import check_installed
 from ccfw.training.pairs import Calibration, Margin, accuracies, calibration
 from ccfw.training.planning import reward_plan, shown_training
 from ccfw.training.scoring import CARD
-from ccfw.training.splitting import Split, split_pairs
+from ccfw.training.splitting import Split, split_by_norm, split_faults
 from ccfw.training.texts import Text, question_text
 from ccfw.training.wording import wording_margins
 
@@ -136,28 +136,24 @@ def stored_pairs(context: Context) -> list[Preference]:
     return found
 
 
-def _split(context: Context) -> Split:
+def _split(context: Context) -> Split[Preference]:
     return _parted(context.settings, stored_pairs(context))
 
 
-def _parted(settings: Settings, pairs: Sequence[Preference]) -> Split:
+def _parted(settings: Settings, pairs: Sequence[Preference]) -> Split[Preference]:
     """Return what is trained on and what is held out; raise ``RequestError`` when one of the two would be empty."""
     there = sorted({each.kind.value for each in pairs})
     unknown = [kind for kind in settings.reward.kinds if kind not in there]
     problems = [f"reward.kinds={kind}: no pair is of it; there: {', '.join(there)}" for kind in unknown]
-    split = split_pairs(pairs, settings.reward.held_out, settings.seed)
+    split = split_by_norm(pairs, settings.reward.held_out, settings.seed)
     train = tuple(each for each in split.train if not settings.reward.kinds or each.kind.value in settings.reward.kinds)
-    if not problems and not (train and split.held_out):
-        empty = "train on" if not train else "hold out"
-        problems.append(
-            f"reward.held_out={settings.reward.held_out}: no pair is left to {empty}; give a share, as 0.25"
-        )
-    if problems:
+    parted = Split(train, split.held_out)
+    if problems := problems or split_faults(parted, "reward.held_out", settings.reward.held_out, "pair"):
         raise RequestError(problems)
-    return Split(train, split.held_out)
+    return parted
 
 
-def _train(context: Context, output: Output, split: Split) -> Any:
+def _train(context: Context, output: Output, split: Split[Preference]) -> Any:
     from ccfw.training.reward import train
 
     return train(context.settings.reward, split.train, output.folder, context.settings.seed, context.stop)
@@ -169,7 +165,7 @@ def _save(trained: Any, target: Path) -> None:
     save(trained, target)
 
 
-def _held_out(context: Context, model: Path, split: Split) -> Held:
+def _held_out(context: Context, model: Path, split: Split[Preference]) -> Held:
     """Have the saved model read the held-out pairs, through the door by which every other stage asks it."""
     settings = context.settings
     texts = {
@@ -207,7 +203,7 @@ def _write(
     output: Output,
     result: StageResult,
     content: Mapping[str, Any],
-    split: Split,
+    split: Split[Preference],
     held: Held,
     trained: Any,
 ) -> None:
@@ -323,7 +319,7 @@ def _metrics(held: Held, settings: Settings) -> dict[str, float]:
     return found
 
 
-def _card(settings: Settings, split: Split, held: Held, trained: Any, own: str) -> dict[str, Any]:
+def _card(settings: Settings, split: Split[Preference], held: Held, trained: Any, own: str) -> dict[str, Any]:
     figure = held.accuracy[settings.reward.name][ALL]
     return {
         "name": settings.reward.name,

@@ -27,6 +27,8 @@ from ccfw.training.texts import Reward, Text, read_rewards
 log = logging.getLogger(__name__)
 REWARDS = "rewards"
 VERSION = 1
+_TAKEN = {"chance", "oracle", "random"}
+"""Rows of the tables of *triplets* and *best_of_n* that are no scorers."""
 _FILES = {".csv", ".tsv", ".jsonl", ".json", ".yaml"}
 _SHOWN = 5
 TRAINED = "trained"
@@ -55,7 +57,8 @@ def scorers(
         how = "+rewards.scorers.<name>=<file of rewards, or a model's folder or name>"
         raise RequestError([f"stage={result.stage}: whose rewards? {how}"])
     judge_scorer.check(context.settings, answers)
-    problems: list[str] = []
+    taken = ", ".join(sorted(_TAKEN))
+    problems = [f"rewards.scorers.{name}: is the name of a baseline, as are {taken}" for name in _TAKEN & set(places)]
     files: dict[str, Scorer] = {}
     for name, place in places.items():
         path = Path(place)

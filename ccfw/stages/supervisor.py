@@ -36,12 +36,11 @@ from ccfw.store import Output, digest, fingerprint, read_records, write_atomical
 from ccfw.training.guard import check_installed
 from ccfw.training.planning import shown_training, training_plan
 from ccfw.training.scoring import CARD
-from ccfw.training.splitting import held_out_norms
+from ccfw.training.splitting import Split, split_by_norm, split_faults
 from ccfw.training.supervising import (
     FIGURES,
     HIGHEST,
     Grade,
-    GradeSplit,
     agreement,
     grounding,
     read_as,
@@ -158,24 +157,17 @@ def _stored(context: Context) -> list[Grade]:
     ]
 
 
-def _split(context: Context) -> GradeSplit:
+def _split(context: Context) -> Split[Grade]:
     """Return what is trained on and what is held out; raise ``RequestError`` when one of the two would be empty."""
     settings, every = context.settings, grades(context)
     share = settings.supervisor.held_out
-    if share is None:
-        split = GradeSplit(*(tuple(each for each in every if each.split == name) for name in ("train", "test")))
-    else:
-        held = held_out_norms([(each.norm_id, each.culture) for each in every], share, settings.seed)
-        split = GradeSplit(
-            *(tuple(each for each in every if (each.norm_id in held) == wanted) for wanted in (False, True))
-        )
-    if not (split.train and split.held_out):
-        empty = "train on" if not split.train else "hold out"
-        raise RequestError([f"supervisor.held_out={share}: no reasoning is left to {empty}; give a share, as 0.25"])
+    split = split_by_norm(every, share, settings.seed)
+    if problems := split_faults(split, "supervisor.held_out", share, "reasoning"):
+        raise RequestError(problems)
     return split
 
 
-def _held_out(context: Context, model: Path, split: GradeSplit) -> Held:
+def _held_out(context: Context, model: Path, split: Split[Grade]) -> Held:
     settings = context.settings
     texts = [Text(each.grade_id, norm_text(each.culture, each.norm), each.reasoning) for each in split.held_out]
     found = from_model(context, settings.supervisor.name, str(model), texts).rewards
@@ -233,7 +225,7 @@ def _write(
     output: Output,
     result: StageResult,
     content: Mapping[str, Any],
-    split: GradeSplit,
+    split: Split[Grade],
     held: Held,
     trained: Any,
 ) -> None:

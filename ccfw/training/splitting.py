@@ -1,34 +1,71 @@
-"""Norms held out of a set of pairs, in every culture in proportion. Pure."""
+"""Norms held out of what models learn from, in every culture in proportion. Pure."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
-
-from ccfw.crisp.records import Preference
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 
-class Split(NamedTuple):
-    """Pairs to train on and pairs of norms that training never sees."""
+class OfNorm(Protocol):
+    """A pair, a grade: what is of one norm, and in one part of what is learnt from."""
 
-    train: tuple[Preference, ...]
-    held_out: tuple[Preference, ...]
+    @property
+    def norm_id(self) -> str:
+        """The norm that it is of."""
+
+    @property
+    def culture(self) -> str:
+        """The norm's culture."""
+
+    @property
+    def split(self) -> str:
+        """*train*, *validation* or *test*, as it was given."""
 
 
-def split_pairs(pairs: Sequence[Preference], share: float | None, seed: int) -> Split:
-    """Return pairs in two parts that have no norm in common.
+T = TypeVar("T", bound=OfNorm)
 
-    Without a ``share`` the pairs' own split decides: *train* is trained on, *test* held out, *validation* in neither.
-    With it, so many of all norms are held out, drawn by the seed and in every culture in proportion.
+
+class Split(NamedTuple, Generic[T]):
+    """What is trained on, and what is of norms that training never sees."""
+
+    train: tuple[T, ...]
+    held_out: tuple[T, ...]
+
+    @property
+    def crossing(self) -> tuple[str, ...]:
+        """Norms in both parts; there are some only where the items' own split has them so."""
+        return tuple(sorted({each.norm_id for each in self.train} & {each.norm_id for each in self.held_out}))
+
+
+def split_by_norm(items: Sequence[T], share: float | None, seed: int) -> Split[T]:
+    """Return items in two parts, by norm.
+
+    Without a ``share`` the items' own split decides: *train* is trained on, *test* held out, *validation* in neither;
+    look at ``crossing`` then. With it, so many of all norms are held out, drawn by the seed and in every culture in
+    proportion, and no norm is in two parts.
     """
     if share is None:
-        return Split(*(tuple(each for each in pairs if each.split == name) for name in ("train", "test")))
-    apart = held_out_norms([(each.norm_id, each.culture) for each in pairs], share, seed)
-    return Split(
-        tuple(each for each in pairs if each.norm_id not in apart),
-        tuple(each for each in pairs if each.norm_id in apart),
-    )
+        train, held_out = (tuple(each for each in items if each.split == name) for name in ("train", "test"))
+        return Split(train, held_out)
+    apart = held_out_norms([(each.norm_id, each.culture) for each in items], share, seed)
+    train, held_out = (tuple(each for each in items if (each.norm_id in apart) == wanted) for wanted in (False, True))
+    return Split(train, held_out)
+
+
+def split_faults(split: Split[T], key: str, share: float | None, what: str) -> list[str]:
+    """Return what is wrong with a split for training, a line each; ``key`` is the setting of its share."""
+    given = "null" if share is None else f"{share:g}"
+    if not (split.train and split.held_out):
+        empty = "train on" if not split.train else "hold out"
+        return [f"{key}={given}: no {what} is left to {empty}; give a share, as 0.25"]
+    if crossing := split.crossing:
+        named = ", ".join(crossing[:_NAMED]) + (f" and {len(crossing) - _NAMED} more" if len(crossing) > _NAMED else "")
+        return [f"{key}={given}: norms both trained on and held out: {named}; give a share, as 0.25"]
+    return []
+
+
+_NAMED = 3
 
 
 def held_out_norms(norms: Iterable[tuple[str, str]], share: float, seed: int) -> frozenset[str]:

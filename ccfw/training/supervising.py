@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -38,13 +38,6 @@ class Grade(Record):
     """Private to judges and supervisor."""
     reasoning: str
     score: Annotated[float, Field(ge=0, le=HIGHEST)]
-
-
-class GradeSplit(NamedTuple):
-    """Grades to train on, and grades of norms that training never sees."""
-
-    train: tuple[Grade, ...]
-    held_out: tuple[Grade, ...]
 
 
 def grounding(logit: float) -> float:

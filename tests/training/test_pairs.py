@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ccfw.align.alignment import ALL, Terms
 from ccfw.crisp.records import PairKind, Preference
 from ccfw.training.pairs import Margin, accuracies, calibration, gap_of
-from ccfw.training.splitting import split_pairs
+from ccfw.training.splitting import split_by_norm, split_faults
 from ccfw.training.wording import wording_margins
 
 TERMS = Terms(seed=0, resamples=100, level=0.95)
@@ -131,7 +131,7 @@ def many() -> list[Preference]:
 @given(st.integers(0, 50), st.sampled_from([0.125, 0.25, 0.5]))
 def test_no_norm_is_on_both_sides_and_every_culture_is_held_out_in_proportion(seed: int, share: float) -> None:
     pairs = many()
-    split = split_pairs(pairs, share, seed)
+    split = split_by_norm(pairs, share, seed)
     assert len(split.train) + len(split.held_out) == len(pairs)
     assert not {each.norm_id for each in split.train} & {each.norm_id for each in split.held_out}
     for culture in ("Italy", "Japan", "Brunei"):
@@ -140,11 +140,20 @@ def test_no_norm_is_on_both_sides_and_every_culture_is_held_out_in_proportion(se
 
 
 def test_another_seed_holds_out_other_norms_and_the_same_the_same() -> None:
-    held = [{each.norm_id for each in split_pairs(many(), 0.25, seed).held_out} for seed in (0, 0, 1)]
+    held = [{each.norm_id for each in split_by_norm(many(), 0.25, seed).held_out} for seed in (0, 0, 1)]
     assert held[0] == held[1] != held[2]
 
 
 def test_without_a_share_the_pairs_own_split_decides() -> None:
     pairs = [pair(1, split="train"), pair(2, split="validation"), pair(3, split="test")]
-    split = split_pairs(pairs, None, 0)
+    split = split_by_norm(pairs, None, 0)
     assert [[each.pair_id for each in part] for part in split] == [["p1"], ["p3"]]
+    assert split_faults(split, "reward.held_out", None, "pair") == []
+
+
+def test_a_norm_in_both_parts_of_the_own_split_is_a_fault() -> None:
+    pairs = [pair(number, split="train" if number % 2 else "test", norm_id=f"n{number // 2}") for number in range(10)]
+    assert split_faults(split_by_norm(pairs, None, 0), "reward.held_out", None, "pair") == [
+        "reward.held_out=null: norms both trained on and held out: n0, n1, n2 and 2 more; give a share, as 0.25"
+    ]
+    assert split_faults(split_by_norm(pairs, 0.4, 0), "reward.held_out", 0.4, "pair") == []
