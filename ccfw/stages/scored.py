@@ -58,7 +58,9 @@ def scorers(
         raise RequestError([f"stage={result.stage}: whose rewards? {how}"])
     judge_scorer.check(context.settings, answers)
     taken = ", ".join(sorted(_TAKEN))
-    problems = [f"rewards.scorers.{name}: is the name of a baseline, as are {taken}" for name in _TAKEN & set(places)]
+    problems = [
+        f"rewards.scorers.{name}: is the name of a baseline, as are {taken}" for name in sorted(_TAKEN & set(places))
+    ]
     files: dict[str, Scorer] = {}
     for name, place in places.items():
         path = Path(place)

@@ -107,6 +107,15 @@ def test_without_scorers_the_stage_says_how_to_name_one(tmp_path: Path) -> None:
     )
 
 
+def test_a_scorer_may_not_bear_the_name_of_a_baseline(tmp_path: Path) -> None:
+    run = ccfw(tmp_path, "stage=triplets", STARTER, *CHEAP, "+rewards.scorers={random: a.csv, oracle: a.csv}")
+    assert run.code == 2
+    assert run.err.splitlines()[:2] == [
+        "ccfw: rewards.scorers.oracle: is the name of a baseline, as are chance, oracle, random",
+        "ccfw: rewards.scorers.random: is the name of a baseline, as are chance, oracle, random",
+    ]
+
+
 # ---- best_of_n
 
 
