@@ -15,6 +15,7 @@ PACKAGE = ROOT / "ccfw"
 FILES = {path.relative_to(ROOT).with_suffix("").as_posix().replace("/", "."): path for path in PACKAGE.rglob("*.py")}
 MODULES = {name.removesuffix(".__init__"): path for name, path in FILES.items()}
 
+TRAINERS = ("callbacks", "grpo", "pooled", "reward", "supervisor", "terms", "trunk", "weights")
 OWNERS = {
     "litellm": {"ccfw.llm.litellm_client"},
     "mlflow": {"ccfw.tracking"},
@@ -35,12 +36,8 @@ OWNERS = {
     "pyarrow": {"ccfw.frames"},
     "mwparserfromhell": {"ccfw.knowledge.rendering"},
     "aiohttp": {"ccfw.llm.openai_http", "ccfw.report.serving"},
-    "torch": {
-        f"ccfw.training.{name}" for name in ("callbacks", "grpo", "reward", "scoring", "supervisor", "trunk", "weights")
-    },
-    "transformers": {
-        f"ccfw.training.{name}" for name in ("callbacks", "grpo", "reward", "supervisor", "trunk", "weights")
-    },
+    "torch": {f"ccfw.training.{name}" for name in ("scoring", *TRAINERS)},
+    "transformers": {f"ccfw.training.{name}" for name in TRAINERS},
     "trl": {"ccfw.training.grpo", "ccfw.training.reward"},
     "peft": {"ccfw.training.adapters"},
     "datasets": {"ccfw.training.grpo", "ccfw.training.reward", "ccfw.training.supervisor"},

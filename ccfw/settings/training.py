@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, JsonValue, PositiveFloat, PositiveInt, model_validator
+from pydantic import BeforeValidator, Field, JsonValue, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from ccfw.settings.models import JudgeConfig
 from ccfw.settings.node import Name, Node, Place, Values, _listed
@@ -42,6 +42,9 @@ class WeightsConfig(Node):
         return self
 
 
+Pooling = Literal["last", "answer"]
+
+
 class LoraTerms(Node):
     """Low-rank adapters instead of full-parameter training."""
 
@@ -57,8 +60,8 @@ class TopTerms(Node):
 
     keep: PositiveInt
     """Layers from the bottom that the reward model has; those above are left out."""
-    train: PositiveInt
-    """Of the layers kept, those trained, from the top."""
+    train: NonNegativeInt
+    """Of the layers kept, those trained, from the top; with 0 the head alone."""
 
     @model_validator(mode="after")
     def _some_below(self) -> TopTerms:
@@ -75,6 +78,9 @@ class RewardConfig(Node):
 
     name: Name
     weights: WeightsConfig
+    pooling: Pooling
+    """What the head reads: *last*, the state of the last token, as sequence classifiers do; *answer*, the mean over the
+    answer's tokens."""
     lora: LoraTerms | None
     top: TopTerms | None
     """With ``lora`` and ``top`` both ``None`` every parameter is trained."""

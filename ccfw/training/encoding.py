@@ -8,11 +8,12 @@ end in: a classifier finds the end by looking for padding, and with ``pad = eos`
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 _NAMED = ("<|finetune_right_pad_id|>", "<|endoftext|>", "<|end_of_text|>", "<pad>", "[PAD]", "<unk>", "[UNK]")
 """Tokens that families keep for padding, or that no chat holds."""
-_SAMPLE = "a"
+_SAMPLE, _OTHER = "a", "b"
 
 
 class Encoded(NamedTuple):
@@ -72,6 +73,20 @@ def ends_of_turn(tokenizer: Any) -> tuple[int, ...]:
         found = [each for each in after if each in special][:1]
     eos = tokenizer.eos_token_id
     return tuple(dict.fromkeys([*found, *([] if eos is None else [eos])]))
+
+
+def opening_of(tokenizer: Any) -> tuple[int | None, int]:
+    """Return the token that opens an assistant's turn, and how many of it a chat of one question has up to the answer.
+
+    Without a chat template, or with one that opens turns by no special token, there is none: ``(None, 0)``.
+    """
+    if not tokenizer.chat_template:
+        return None, 0
+    asked, answered = (tokens_of(tokenizer, render(tokenizer, _SAMPLE, answer)) for answer in (None, _OTHER))
+    shared = [one for one, other in takewhile(lambda both: both[0] == both[1], zip(asked, answered, strict=False))]
+    special = set(tokenizer.all_special_ids) | set(tokenizer.added_tokens_decoder)
+    opening = next((each for each in reversed(shared) if each in special), None)
+    return opening, 0 if opening is None else shared.count(opening)
 
 
 def padding_of(tokenizer: Any) -> int:

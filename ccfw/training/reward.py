@@ -20,11 +20,13 @@ from trl import RewardConfig as TrlRewardConfig
 from trl import RewardTrainer
 
 from ccfw.crisp.records import Preference
+from ccfw.errors import RequestError
 from ccfw.settings.training import RewardConfig
 from ccfw.stop import Stop
 from ccfw.training.adapters import adapters
 from ccfw.training.callbacks import Watch, guarded
 from ccfw.training.encoding import encode
+from ccfw.training.terms import check_terms
 from ccfw.training.texts import question_text
 from ccfw.training.trunk import Trunk, keep_layers
 from ccfw.training.weights import Loaded, load_for_reward
@@ -58,7 +60,7 @@ def train(config: RewardConfig, pairs: Sequence[Preference], folder: Path, seed:
     Raises ``TrainingError`` with the step at which the loss is no number, ``RequestError`` when the weights cannot be
     read or the method does not suit them.
     """
-    loaded = load_for_reward(config.weights, "reward", seed)
+    loaded = load_for_reward(config.weights, "reward", seed, config.pooling)
     return fit(config, loaded, pairs, folder, seed, stop)
 
 
@@ -67,7 +69,10 @@ def fit(
 ) -> Trained:
     """Train a loaded model; see ``train``."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    check("reward", config, loaded)
     rows, cut, too_long = _encoded(config, loaded.tokenizer, pairs)
+    if not rows:
+        raise RequestError([f"reward.max_tokens={config.max_tokens}: of no pair do both answers fit"])
     model = trained_part(config, loaded.model, [ids for row in rows for ids in row.values()], stop)
     trainer = guarded(RewardTrainer)(
         model=model,
@@ -79,6 +84,18 @@ def fit(
     )
     trainer.remove_callback(PrinterCallback)
     return carried_out(config, loaded, trainer, folder, cut, too_long)
+
+
+def check(key: str, config: RewardConfig, loaded: Loaded) -> None:
+    """Raise ``RequestError`` for terms that a loaded model cannot be trained by."""
+    check_terms(
+        key,
+        loaded.model,
+        most=config.max_tokens,
+        schedule=config.schedule,
+        optimizer=config.optimizer,
+        lora=config.lora,
+    )
 
 
 def carried_out(config: RewardConfig, loaded: Loaded, trainer: Any, folder: Path, cut: int, too_long: int) -> Trained:

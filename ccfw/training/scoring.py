@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ccfw.errors import RequestError
 from ccfw.training.encoding import encode, padded
 from ccfw.training.texts import Reward, Text
 
@@ -62,9 +63,13 @@ def load(place: str, *, max_tokens: int, batch: int, key: str = "rewards.scorers
     from ccfw.training.guard import check_installed
 
     check_installed(key)
+    from ccfw.training.terms import too_few_positions
     from ccfw.training.weights import load_scorer
 
-    return RewardModel(*load_scorer(place, key), max_tokens=max_tokens, batch=batch)
+    loaded = load_scorer(place, key)
+    if faults := too_few_positions(f"{key}: {place}: max_tokens", loaded.model, max_tokens):
+        raise RequestError(faults)
+    return RewardModel(*loaded, max_tokens=max_tokens, batch=batch)
 
 
 def identity(place: str) -> str:
@@ -85,4 +90,7 @@ def trained_norms(place: str) -> frozenset[str]:
     card = Path(place) / CARD
     if not card.is_file():
         return frozenset()
-    return frozenset(json.loads(card.read_text("utf-8"))["trained_norms"])
+    try:
+        return frozenset(map(str, json.loads(card.read_text("utf-8"))["trained_norms"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        raise RequestError([f"{card}: does not say which norms the model was trained on"]) from None

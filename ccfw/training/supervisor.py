@@ -14,12 +14,13 @@ import torch
 from datasets import Dataset
 from transformers import PrinterCallback, Trainer
 
+from ccfw.errors import RequestError
 from ccfw.settings.training import RewardConfig
 from ccfw.stop import Stop
 from ccfw.training.adapters import adapted
 from ccfw.training.callbacks import Watch, guarded
 from ccfw.training.encoding import encode, padded
-from ccfw.training.reward import Trained, arguments, carried_out, tell, trained_part
+from ccfw.training.reward import Trained, arguments, carried_out, check, tell, trained_part
 from ccfw.training.supervising import HIGHEST, Grade
 from ccfw.training.texts import norm_text
 from ccfw.training.weights import Loaded, load_for_reward
@@ -31,17 +32,20 @@ def train(config: RewardConfig, grades: Sequence[Grade], folder: Path, seed: int
     Raises ``TrainingError`` with the step at which the loss is no number, ``RequestError`` when the weights cannot be
     read or the method does not suit them.
     """
-    return fit(config, load_for_reward(config.weights, "supervisor", seed), grades, folder, seed, stop)
+    return fit(config, load_for_reward(config.weights, "supervisor", seed, config.pooling), grades, folder, seed, stop)
 
 
 def fit(config: RewardConfig, loaded: Loaded, grades: Sequence[Grade], folder: Path, seed: int, stop: Stop) -> Trained:
     """Train a loaded model; see ``train``."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    check("supervisor", config, loaded)
     read = [
         (encode(loaded.tokenizer, norm_text(each.culture, each.norm), each.reasoning, config.max_tokens), each.score)
         for each in grades
     ]
     rows = [{"ids": text.ids, "share": score / HIGHEST} for text, score in read if text is not None]
+    if not rows:
+        raise RequestError([f"supervisor.max_tokens={config.max_tokens}: no reasoning fits"])
     model = trained_part(config, loaded.model, [text.ids for text, _ in read if text is not None], stop)
     terms = arguments(config, folder, seed)
     terms.remove_unused_columns = False  # the names of the columns are ours

@@ -17,6 +17,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from ccfw.errors import RequestError
 from ccfw.stop import Stop
+from ccfw.training.pooled import PooledReward
 
 _TOLERANCE = 1e-3
 _CHECKED = 2
@@ -52,15 +53,16 @@ class Trunk:
         self.top.config = copy.deepcopy(model.config)
         self.top._modules = dict(model._modules)
         above = copy.copy(base)
-        above.config, above._modules = self.top.config, dict(base._modules)
+        above.config, above._modules = self.top.config.get_text_config(), dict(base._modules)
         above.layers = base.layers[depth - trained :]
-        _count_layers(self.top.config.get_text_config(), depth - trained, depth)
+        _count_layers(above.config, depth - trained, depth)
         setattr(self.top, model.base_model_prefix, above)
         self._below = copy.copy(base)
-        self._below.config, self._below._modules = copy.deepcopy(model.config), dict(base._modules)
+        self._below.config = copy.deepcopy(model.config).get_text_config()
+        self._below._modules = dict(base._modules)
         self._below.layers = base.layers[: depth - trained]
         self._below.norm = torch.nn.Identity()
-        _count_layers(self._below.config.get_text_config(), 0, depth - trained)
+        _count_layers(self._below.config, 0, depth - trained)
         self._states: dict[tuple[int, ...], torch.Tensor] = {}
         for parameter in self._below.parameters():
             parameter.requires_grad_(requires_grad=False)
@@ -106,6 +108,8 @@ class Trunk:
         stacked = torch.nn.utils.rnn.pad_sequence(states, batch_first=True)
         base = getattr(self.top, self.model.base_model_prefix)
         hidden = base(inputs_embeds=stacked, attention_mask=attention_mask, use_cache=False).last_hidden_state
+        if isinstance(self.top, PooledReward):
+            return SequenceClassifierOutput(logits=self.top.read(hidden, input_ids, attention_mask))
         last = hidden[torch.arange(len(lengths)), torch.tensor(lengths) - 1]
         return SequenceClassifierOutput(logits=self.top.score(last))
 

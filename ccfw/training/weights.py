@@ -15,6 +15,7 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import (
     AutoConfig,
+    AutoModel,
     AutoModelForCausalLM,
     AutoModelForSequenceClassification,
     AutoTokenizer,
@@ -23,9 +24,11 @@ from transformers import (
 from transformers.utils import logging as transformers_logging
 
 from ccfw.errors import RequestError
-from ccfw.settings.training import WeightsConfig
+from ccfw.settings.training import Pooling, WeightsConfig
+from ccfw.terminal import printable
 from ccfw.training import toy
-from ccfw.training.encoding import ends_of_turn, padding_of
+from ccfw.training.encoding import ends_of_turn, opening_of, padding_of
+from ccfw.training.pooled import PooledReward, PooledRewardConfig
 
 
 class Loaded(NamedTuple):
@@ -63,18 +66,29 @@ def load_causal(weights: WeightsConfig, key: str, seed: int) -> Loaded:
     return _loaded(AutoModelForCausalLM, *place_of(weights, key), dtype=getattr(torch, weights.dtype), key=key)
 
 
-def load_for_reward(weights: WeightsConfig, key: str, seed: int) -> Loaded:
-    """Load a language model with a new head of one output, drawn by the seed, in place of that over the vocabulary."""
+def load_for_reward(weights: WeightsConfig, key: str, seed: int, pooling: Pooling = "last") -> Loaded:
+    """Load a language model with a new head of one output in place of that over the vocabulary.
+
+    The head of ``pooling`` *last* is drawn by the seed; that of *answer* begins at 0.
+    """
     place, more = place_of(weights, key)
     torch.manual_seed(seed)
     kind = getattr(torch, weights.dtype)
-    if weights.gguf is None:
+    if weights.gguf is not None:  # GGUF files hold no classifier, and their reader knows language models only
+        found = _loaded(AutoModelForCausalLM, place, more, dtype=kind, key=key)
+        base = getattr(found.model, found.model.base_model_prefix)
+        model = with_pooling(found.tokenizer, base) if pooling == "answer" else _with_head(found.model)
+        found = Loaded(found.tokenizer, model)
+    elif pooling == "answer":
+        found = _loaded(AutoModel, place, more, dtype=kind, key=key)
+        found = Loaded(found.tokenizer, with_pooling(found.tokenizer, found.model))
+    else:
         found = _loaded(AutoModelForSequenceClassification, place, more | {"num_labels": 1}, dtype=kind, key=key)
-    else:  # GGUF files hold no classifier, and their reader knows language models only
-        found = _with_head(_loaded(AutoModelForCausalLM, place, more, dtype=kind, key=key))
     torch.manual_seed(seed)
     head = getattr(found.model, "score", None)
-    if head is not None:  # encoders have their head drawn on loading, by the seed too
+    if head is not None and pooling == "answer":  # a random head's opinion of whole answers would outlast small data
+        head.weight.data.zero_()
+    elif head is not None:  # encoders have their head drawn on loading, by the seed too
         head.weight.data.normal_(0.0, found.model.config.get_text_config().hidden_size ** -0.5)
     return found
 
@@ -126,11 +140,11 @@ def _loaded(kind: Any, place: str, more: dict[str, Any], *, dtype: Any, key: str
         with redirect_stderr(StringIO()):  # a bar for every file of GGUF, which no setting keeps away
             tokenizer = AutoTokenizer.from_pretrained(place, **names)
             model = kind.from_pretrained(place, dtype=dtype, **more)
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        reason = " ".join(str(error).split())[:300]
+        _drop_quantization(model)
+        set_ends(tokenizer, model)
+    except Exception as error:  # noqa: BLE001 (what a file of somebody else's lets their reader raise nobody knows)
+        reason = printable(" ".join(str(error).split()))[:300] or type(error).__name__
         raise RequestError([f"{key}: transformers cannot read {place}: {reason}"]) from None
-    _drop_quantization(model)
-    set_ends(tokenizer, model)
     return Loaded(tokenizer, model)
 
 
@@ -154,10 +168,18 @@ def _drop_quantization(model: Any) -> None:
         model.quantization_method = None
 
 
-def _with_head(found: Loaded) -> Loaded:
-    config = found.model.config
+def _with_head(given: Any) -> Any:
+    config = given.config
     config.num_labels = 1
-    model = AutoModelForSequenceClassification.from_config(config, dtype=found.model.dtype)
-    own, given = model.base_model_prefix, found.model.base_model_prefix
-    setattr(model, own, getattr(found.model, given))
-    return Loaded(found.tokenizer, model)
+    model = AutoModelForSequenceClassification.from_config(config, dtype=given.dtype)
+    setattr(model, model.base_model_prefix, getattr(given, given.base_model_prefix))
+    return model
+
+
+def with_pooling(tokenizer: Any, base: Any) -> PooledReward:
+    """Return a decoder with a new head over the mean of the answer's states."""
+    opening, turn = opening_of(tokenizer)
+    attention = base.config._attn_implementation  # a composed model sets it for its parts, to nothing if it has none
+    config = PooledRewardConfig(base.config, opening, turn, num_labels=1, attn_implementation=attention)
+    model: PooledReward = PooledReward(config, base).to(base.dtype)
+    return model

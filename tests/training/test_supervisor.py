@@ -118,7 +118,14 @@ def job(folder: Path, weights: Path, provider: FakeProvider) -> Settings:
     policy = raw_model("scripted", name="old", provider_model="openai/old", api_base=provider.base_url)
     raw["crisp"]["responses"] |= {"k": 6, "policies": {"old": policy}}
     own = {"path": str(weights / "base"), "package": None, "gguf": None}
-    raw["supervisor"] |= {"top": None, "epochs": 12, "learning_rate": 5e-3, "batch": 16, "micro_batch": 16}
+    raw["supervisor"] |= {
+        "pooling": "last",
+        "top": None,
+        "epochs": 12,
+        "learning_rate": 5e-3,
+        "batch": 16,
+        "micro_batch": 16,
+    }
     raw["supervisor"] |= {"weights": raw["supervisor"]["weights"] | own, "name": "small", "max_tokens": 256}
     return Settings.model_validate(raw)
 

@@ -106,6 +106,14 @@ def classifier(
     return Loaded(tokens, model)
 
 
+def pooled(family: str = "smollm2", kind: str = "llama", layers: int = 3, seed: int = 0) -> Loaded:
+    """Return the same model with a head that reads the whole answer."""
+    from ccfw.training.weights import Loaded, with_pooling
+
+    loaded = classifier(family, kind, layers, seed)
+    return Loaded(loaded.tokenizer, with_pooling(loaded.tokenizer, loaded.model.base_model).eval())
+
+
 def language_model(family: str) -> Loaded:
     """Return a model that finds all its tokens equally likely."""
     import torch
@@ -164,6 +172,7 @@ def config(**changes: Any) -> RewardConfig:
     content: dict[str, Any] = {
         "name": "tiny",
         "weights": weights | {"parameters": 0.1, "layers": 3, "hidden": 32, "key_width": 32, "vocabulary": 60},
+        "pooling": "last",
         "lora": None,
         "top": None,
         "epochs": 2,
