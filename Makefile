@@ -6,13 +6,14 @@ WORKERS ?= 2
 
 BIN := .venv/bin
 STAMP := .venv/.installed
+TRAINED := .venv/.installed-train
 YAML := conf .yamllint.yaml .pre-commit-config.yaml $(wildcard .github)
 MARKDOWN := $(wildcard *.md) docs
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help venv demo train-demo test test-all check ruff format-check mypy yamllint pymarkdown format bench bench-checks sample vectors
+.PHONY: help venv train demo train-demo test test-all check ruff format-check mypy yamllint pymarkdown format bench bench-checks sample vectors
 
 help: ## print this page
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -33,16 +34,21 @@ demo: venv ## three scenarios with the embedded model: no key, no network
 	@$(BIN)/python -m ccfw experiment=demo
 	@page=$$(ls -t workspace/*/report/*/index.html | head -n 1) && echo "open it: file://$(CURDIR)/$$page"
 
-train-demo: venv ## a reward model trained from what ships, on two cores in minutes; installs the extra train
-	@$(BIN)/python -c 'import sys; from importlib.util import find_spec as f; sys.exit(not (f("trl") and f("gguf")))' || \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train]'
+train: $(TRAINED) ## install the extra train into .venv: PyTorch and TRL, for what is trained and for its tests
+
+$(TRAINED): $(STAMP)
+	@echo "make train: installing the extra train into .venv, which takes some minutes"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train]'
+	@touch $@
+
+train-demo: train ## a reward model trained from what ships, on two cores in minutes
 	@$(BIN)/python -m ccfw experiment=train_demo
 
 test: venv ## every test but the long ones: under ten minutes on two cores
-	@$(BIN)/python -m pytest -n $(WORKERS) -m "not long"
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long"
 
 test-all: venv ## every test
-	@$(BIN)/python -m pytest -n $(WORKERS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 check: ruff format-check mypy yamllint pymarkdown ## lint, formatting, types, YAML, Markdown
 

@@ -22,7 +22,7 @@ from benchmarks.clock import Times, interleaved
 from benchmarks.page import Bar, Section
 from ccfw.judging.score_table import METRICS, ScoreTable
 from ccfw.records import ChallengeConfig, LanguageMode, Region, Seed, SimulationMode, Tier
-from ccfw.report import build
+from ccfw.report import build, charts, results
 from ccfw.report.board import Assistant, board
 from ccfw.report.composition import composition, composition_table
 from ccfw.report.standings import Terms
@@ -135,14 +135,14 @@ def make(folder: Path, seeds: int) -> Made:
     note("read the scores")
     costs = tuple(run.usd for run in runs)
     terms = Terms(seed=0, resamples=1000, level=0.95)
-    source = build.Source(
+    source = results.Source(
         *("Benchmark", (), (), laid_out, SimulationMode.EVAL, None, (), held, costs, "none", published(), terms)
     )
-    results = build.compute(source)
+    computed = results.compute(source)
     note("statistics")
-    tables = tuple(build.tables(source, results))
+    tables = tuple(build.tables(source, computed))
     note("tables")
-    figures = tuple(build.drawings(source, results))
+    figures = tuple(charts.drawings(source, computed))
     note("figures")
     files(folder / "report", tables, figures)
     note("files")

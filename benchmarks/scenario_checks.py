@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -101,8 +101,12 @@ def edited(case: Case) -> Scenario:
 
     Raise ``ValueError`` for an edit that changes nothing or makes no scenario.
     """
-    content = deepcopy(_starter(case.scenario))
-    for path, value in case.edits.items():
+    return _edited(case.scenario, case.edits)
+
+
+def _edited(seed_id: str, edits: Mapping[str, Any]) -> Scenario:
+    content = deepcopy(_starter(seed_id))
+    for path, value in edits.items():
         _put(content, path, value)
     return Scenario.model_validate(content)
 
@@ -124,7 +128,12 @@ def _put(content: Any, path: str, value: Any) -> None:
 
 def found(case: Case) -> frozenset[str]:
     """Return the names of the validators that report what a case puts into its scenario."""
-    return _reports(edited(case)) - _before(case.scenario)
+    return _found(case.scenario, json.dumps(case.edits))
+
+
+@cache
+def _found(seed_id: str, edits: str) -> frozenset[str]:
+    return _reports(_edited(seed_id, json.loads(edits))) - _before(seed_id)
 
 
 @cache

@@ -24,10 +24,12 @@ from ccfw.stages import plan, stage
 from ccfw.stages.checked import check_knowledge, gather
 from ccfw.stages.checked_crisp import check_situated, tell_idle
 from ccfw.stages.context import Context, StageResult
+from ccfw.training.guard import check_installed
 
 log = logging.getLogger(__name__)
 _READ_SCENARIOS = {"simulate", "evaluate", "attack", "report", "view"}
 _WRITE_SCENARIOS = {"blueprints", "shards"}
+_TRAIN = {"reward", "supervisor", "grpo"}
 _SHARDS = 4
 """Of a scenario that is yet to be written: between the fewest and the most that it may have (section 3.6)."""
 _FEWEST, _MOST = 3, 5
@@ -151,7 +153,7 @@ def _track(settings: Settings, results: Sequence[StageResult], outcome: Outcome,
 
 
 def check_prerequisites(settings: Settings) -> None:
-    """Raise ``RequestError`` with every key and weight file that the job's models lack."""
+    """Raise ``RequestError`` with every key and weight file that the job's models lack, and libraries to train with."""
     needed: dict[str, ModelConfig] = {}
     if "simulate" in settings.stage.runs:
         needed |= {"model": settings.model, "simulator": settings.simulator}
@@ -168,7 +170,7 @@ def check_prerequisites(settings: Settings) -> None:
         needed |= {f"judge.members.{name}": member for name, member in settings.judge.members.items()}
     elif _rewarded_by_judge(settings):
         needed |= {f"rewards.judge.members.{name}": member for name, member in settings.rewarding.members.items()}
-    problems = []
+    problems = _lacking_extra(settings)
     for role, model in needed.items():
         problems += local.missing(model)
         problems += _key_problems(role, model)
@@ -179,6 +181,21 @@ def check_prerequisites(settings: Settings) -> None:
         problems += [f"batch={settings.batch.name}: {reason}" for reason in reasons if reason]
     if problems:
         raise RequestError(dict.fromkeys(problems))
+
+
+def _lacking_extra(settings: Settings) -> list[str]:
+    """Return a line for everything in the job that needs the extra ``train``, if that is not installed."""
+    runs = settings.stage.runs
+    needed = [f"stage={name}" for name in runs if name in _TRAIN]
+    if {"triplets", "best_of_n"} & set(runs):
+        from ccfw.stages.scored import read_by_models  # brings in numpy, which most jobs here do without
+
+        needed += read_by_models(settings)
+    try:
+        check_installed(*needed)
+    except RequestError as error:
+        return list(error.problems)
+    return []
 
 
 def _optimised(settings: Settings, by: str) -> bool:

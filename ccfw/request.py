@@ -106,6 +106,7 @@ def _invalid(error: ValidationError, cast: tuple[str, ...]) -> list[str]:
             continue
         key = ".".join(location) or "settings"
         hidden = fault["type"] == "missing" or location[-1:] == ["api_key_env"]  # it may be a key, pasted by mistake
+        hidden |= fault["type"] == "value_error" and isinstance(fault["input"], dict)  # its message names the values
         given = "" if hidden else f"={json.dumps(fault['input'], ensure_ascii=False, default=str)[:80]}"
         lines[f"{key}{given}: {_reason(fault)}"] = None
     return list(lines)
@@ -116,7 +117,7 @@ def _reason(fault: Any) -> str:
         return "no such setting"
     if fault["type"] == "missing":
         return "must be given"
-    text = str(fault["msg"])
+    text = str(fault["msg"]).removeprefix("Value error, ")
     return text[0].lower() + text[1:]
 
 

@@ -43,6 +43,15 @@ def fingerprint(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 
+def flat(content: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Return what stands inside dictionaries under one name each, as ``model.size``; lists stay whole."""
+    found: dict[str, Any] = {}
+    for key, value in content.items():
+        inside = isinstance(value, Mapping) and value
+        found |= flat(value, f"{above}{key}.") if inside else {f"{above}{key}": value}
+    return found
+
+
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a file so that a reader, or a kill, meets the old one or the new one and nothing between.
 

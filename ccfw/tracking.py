@@ -1,15 +1,17 @@
 """MLflow, written by one hand: the only import of mlflow.
 
 Explicit run ids through ``MlflowClient`` (fluent runs are process-wide and mix under concurrency), the
-database migrated once under a lock (several processes on a fresh one crash), one ``log_batch`` a run. A tracker that
-fails never fails the job: what could not be logged stays on disk and is said in one line.
+database migrated once under a lock (several processes on a fresh one crash), ``log_batch`` and no call a metric. A
+tracker that fails never fails the job: what could not be logged stays on disk and is said in one line.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import math
 import os
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,8 +36,11 @@ _LONGEST_PARAM = 500
 """Longer values go to an artifact: MLflow cuts parameters, at best with a warning."""
 _LONGEST_TAG = 5000
 """MLflow refuses a run whose tag is longer."""
-_MOST_METRICS = 1000
-"""MLflow refuses a batch of more; what is over stands in the run's files."""
+_LONGEST_NAME = 250
+_NO_NAME = re.compile(r"[^\w\-./: ]")
+"""What MLflow takes in no name of a metric or a parameter."""
+_MOST_METRICS, _MOST_PARAMS = 1000, 100
+"""MLflow refuses a batch of more."""
 _BOUNDS = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "4",
@@ -59,6 +64,8 @@ class Tracked(NamedTuple):
     params: Mapping[str, str]
     metrics: Mapping[str, float]
     files: Sequence[Path] = ()
+    curves: Mapping[str, Sequence[tuple[int, float]]] = {}
+    """By metric: steps with what it was at each. Its last value is then the run's, whatever ``metrics`` says of it."""
 
 
 _PARENTS: dict[tuple[str, str, str], str] = {}
@@ -182,23 +189,48 @@ def _logged(client: Any, experiment: str, run: Tracked) -> str | None:
 
 
 def _log(client: Any, experiment: str, run: Tracked, more: Mapping[str, str] = {}) -> str:
-    from mlflow.entities import Metric, Param
-
+    """Log a run whole, going on with what an attempt before left of it; return its id."""
     tags = {key: scrub(value)[:_LONGEST_TAG] for key, value in run.tags.items()}
-    made = client.create_run(experiment, run_name=run.name, tags=tags | {"fingerprint": run.fingerprint} | dict(more))
-    name, stamp = made.info.run_id, made.info.start_time
-    long = {key: value for key, value in run.params.items() if len(value) > _LONGEST_PARAM}
-    client.log_batch(
-        name,
-        metrics=[Metric(key, value, stamp, 0) for key, value in run.metrics.items()][:_MOST_METRICS],
-        params=[Param(key, scrub(value)) for key, value in run.params.items() if key not in long],
+    made = _begun(client, experiment, run) or client.create_run(
+        experiment, run_name=run.name, tags=tags | {"fingerprint": run.fingerprint} | dict(more)
     )
+    name, long = str(made.info.run_id), {key: text for key, text in run.params.items() if len(text) > _LONGEST_PARAM}
+    _log_numbers(client, name, made.info.start_time, run)
     for path in run.files:
         client.log_artifact(name, str(path))
     if long:
         client.log_text(name, json.dumps(long, indent=2, ensure_ascii=False), "long_params.json")
     client.set_terminated(name)
-    return str(name)
+    return name
+
+
+def _begun(client: Any, experiment: str, run: Tracked) -> Any | None:
+    """Return the run that an attempt to log the same left unfinished."""
+    own = f"tags.fingerprint = '{run.fingerprint}' and attributes.status = 'RUNNING'"
+    return next(iter(client.search_runs([experiment], filter_string=own, max_results=1)), None)
+
+
+def _log_numbers(client: Any, name: str, stamp: int, run: Tracked) -> None:
+    """Log parameters and metrics; a value with the same stamp and step is one value, however often it is logged."""
+    from mlflow.entities import Metric, Param
+
+    single = {key: [(0, value)] for key, value in run.metrics.items() if not run.curves.get(key)}
+    metrics = [
+        Metric(_named(key), value, stamp, step)
+        for key, points in (single | dict(run.curves)).items()
+        for step, value in points
+        if math.isfinite(value)
+    ]
+    params = [Param(_named(key), scrub(text)) for key, text in run.params.items() if len(text) <= _LONGEST_PARAM]
+    for start in range(0, len(params), _MOST_PARAMS):
+        client.log_batch(name, params=params[start : start + _MOST_PARAMS])
+    for start in range(0, len(metrics), _MOST_METRICS):
+        client.log_batch(name, metrics=metrics[start : start + _MOST_METRICS])
+
+
+def _named(key: str) -> str:
+    """Return a name as MLflow takes it."""
+    return _NO_NAME.sub("_", key)[:_LONGEST_NAME]
 
 
 @contextmanager

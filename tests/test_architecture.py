@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ OWNERS = {
     "pyarrow": {"ccfw.frames"},
     "mwparserfromhell": {"ccfw.knowledge.rendering"},
     "aiohttp": {"ccfw.llm.openai_http", "ccfw.report.serving"},
-    "torch": {f"ccfw.training.{name}" for name in ("scoring", *TRAINERS)},
+    "torch": {f"ccfw.training.{name}" for name in ("answering", "scoring", *TRAINERS)},
     "transformers": {f"ccfw.training.{name}" for name in TRAINERS},
     "trl": {"ccfw.training.grpo", "ccfw.training.reward"},
     "peft": {"ccfw.training.adapters"},
@@ -103,6 +104,7 @@ PURE = (
     "ccfw.training.best_of_n",
     "ccfw.training.culshield",
     "ccfw.training.cultureforest",
+    "ccfw.training.differences",
     "ccfw.training.encoding",
     "ccfw.training.figures",
     "ccfw.training.monitor",
@@ -126,10 +128,17 @@ DISK_NETWORK_OR_CONFIG = {
 }
 
 
-def imported(name: str) -> set[str]:
+@cache
+def nodes(name: str) -> list[ast.AST]:
+    """Return everything that stands in a module."""
+    return list(ast.walk(ast.parse(MODULES[name].read_text("utf-8"))))
+
+
+@cache
+def imported(name: str) -> frozenset[str]:
     """Return every module that a module imports, anywhere in it, as absolute dotted names."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(MODULES[name].read_text("utf-8"))):
+    for node in nodes(name):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -138,7 +147,7 @@ def imported(name: str) -> set[str]:
             found |= {module} | {
                 f"{module}.{alias.name}" for alias in node.names if f"{module}.{alias.name}" in MODULES
             }
-    return found
+    return frozenset(found)
 
 
 def closure(name: str) -> set[str]:
@@ -173,7 +182,7 @@ def test_a_pure_module_reaches_no_disk_network_or_config(name: str) -> None:
 
 @pytest.mark.parametrize("name", pure_modules())
 def test_a_pure_module_opens_no_file(name: str) -> None:
-    calls = [node for node in ast.walk(ast.parse(MODULES[name].read_text("utf-8"))) if isinstance(node, ast.Call)]
+    calls = [node for node in nodes(name) if isinstance(node, ast.Call)]
     called = {node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "") for node in calls}
     assert called & {"open", "read_text", "write_text", "read_bytes", "write_bytes", "print", "input"} == set()
 

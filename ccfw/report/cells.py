@@ -40,6 +40,13 @@ def p_value(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def verdict(p: float, level: float) -> str:
+    """Say whether a difference holds, by its adjusted p-value."""
+    if math.isnan(p):
+        return "not tested"
+    return "yes" if p <= 1 - level else "no"
+
+
 def number(value: float) -> float | None:
     """Return a figure as CSV takes it: ``None`` for one that there is not."""
     return None if math.isnan(value) else float(value)

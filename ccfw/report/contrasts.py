@@ -13,18 +13,18 @@ import numpy as np
 from ccfw.judging.score_table import COLUMNS
 from ccfw.records import LanguageMode
 from ccfw.report.board import H3, LANGUAGES, STANDARD, TRAPS, Board
-from ccfw.report.cells import interval, number, p_value, points_of_percent, signed
+from ccfw.report.cells import interval, number, p_value, points_of_percent, signed, verdict
 from ccfw.report.leaderboard import differences
 from ccfw.report.published_scores import PublishedScores
 from ccfw.report.sections import TableView, keys_of
-from ccfw.report.slices import MEASURES, Sliced, seeds_of, supported
+from ccfw.report.slices import MEASURES, Sliced
 from ccfw.report.standings import Terms
 from ccfw.report.tables import FEW, HEADINGS
 from ccfw.report.writing import NONE
-from ccfw.stats.intervals import Bounds, contrast, percentile
+from ccfw.stats.intervals import Bounds, contrast, percentile, supported
 from ccfw.stats.pairs import Pairs, paired, whole
 from ccfw.stats.randomization import shuffled, sign_flipped
-from ccfw.stats.resampling import Array, Ints, Resampled, Slices, distinct_columns, ratios, resampled
+from ccfw.stats.resampling import Array, Ints, Resampled, Slices, distinct_columns, ratios, resampled, units_in
 
 _NAMES = ("3h", "tdq", "clean")
 
@@ -53,7 +53,7 @@ def mean_differences(
     mean = ratios(values.shape[1], places, np.array([float(unit) for _, unit in scaled]))
     features = np.concatenate([filled, distinct], axis=1)
     found = resampled(features, mean, terms.rng(), resamples=terms.resamples, slices=slices, clusters=units)
-    enough = seeds_of(slices, distinct, units)[:, places] >= FEW
+    enough = units_in(slices, distinct, units)[:, places] >= FEW
     each = _by_slice(values, slices)
     if not test_all:
         each[:, : values.shape[1]] = np.nan
@@ -94,7 +94,7 @@ def pairs_table(board: Board, found: Pairs, order: Sequence[int], terms: Terms) 
                 bounds[1:] = np.nan, np.nan
             point, low, high = (-bounds[0], -bounds[2], -bounds[1]) if flip else bounds
             text = points_of_percent(point, low, high) if name == "clean" else signed(point, low, high)
-            cells += [text, p_value(p), _verdict(p, terms)]
+            cells += [text, p_value(p), verdict(p, terms.level)]
             numbers += [number(point), number(low), number(high), number(p)]
         first, second = (board.labels[place] for place in ((other, one) if flip else (one, other)))
         items = int(found.items[pair, 0])
@@ -120,12 +120,6 @@ def pairs_table(board: Board, found: Pairs, order: Sequence[int], terms: Terms) 
 def _ordered(found: Pairs, rank: dict[int, int], pair: int) -> tuple[int, int]:
     places = rank[int(found.first[pair])], rank[int(found.second[pair])]
     return min(places), max(places)
-
-
-def _verdict(p: float, terms: Terms) -> str:
-    if np.isnan(p):
-        return "not tested"
-    return "yes" if p <= 1 - terms.level else "no"
 
 
 # ---- between languages

@@ -13,6 +13,7 @@ from ccfw.crisp.tally import Tally
 from ccfw.report.agreement import Table, number
 from ccfw.report.writing import NONE, as_markdown
 from ccfw.stats.bootstrap import Interval
+from ccfw.training.figures import intervals_note
 
 _PROCESSING = {
     "culturalbench": "Cultural question extraction",
@@ -26,13 +27,17 @@ _BOUNDS = ("outcome", "outcome_lo", "outcome_hi", "norm_match", "norm_match_lo",
 SMALL_JUDGE = "The judge is a small model: its scores show that the program works and say nothing else."
 
 
-def page(title: str, tables: Iterable[Table], paid: Mapping[str, float], notes: Sequence[str] = ()) -> str:
-    """Write a stage's report."""
-    if paid.get("unpriced_calls"):
-        cost = f"Cost: unknown; {paid['unpriced_calls']} calls have no price."
+def page(
+    title: str, tables: Iterable[Table], paid: Mapping[str, float] | None, notes: Sequence[str] = (), of: str = "in all"
+) -> str:
+    """Write a stage's report; ``paid`` is what its figures cost, ``None`` where it paid for none, ``of`` for what."""
+    if paid is None:
+        cost = []
+    elif paid.get("unpriced_calls"):
+        cost = [f"Cost: unknown; {paid['unpriced_calls']} calls have no price."]
     else:
-        cost = f"Cost: {paid['usd']:.4f} USD in all."
-    parts = [f"# {as_markdown(title)}", cost, *(f"**{as_markdown(note)}**" for note in notes)]
+        cost = [f"Cost: {paid['usd']:.4f} USD {of}."]
+    parts = [f"# {as_markdown(title)}", *cost, *(f"**{as_markdown(note)}**" for note in notes)]
     return "\n\n".join([*parts, *(table.markdown().rstrip() for table in tables)]) + "\n"
 
 
@@ -141,10 +146,10 @@ def policies_table(rows: Sequence[PolicyRow], judge: str, level: float) -> Table
     )
     counts = ("n", "norm_match_n", "answers", "unscored", "outcome_unscored", "norm_match_unscored", "broken")
     note = (
-        f"Judged by {judge}. Outcome: 1 to 5; Norm Match: 0 to 2; means over valid answers with {level:.0%} percentile "
-        "bootstrap intervals, whole norms resampled; of a single norm there is none. Valid: share of answers that "
-        "could be read. n: answers with the score before it. Unscored: scores that valid answers lack, on both scales. "
-        "Broken: calls that the provider failed, in nothing else here."
+        f"Judged by {judge}. Outcome: 1 to 5; Norm Match: 0 to 2; means over valid answers. "
+        f"{intervals_note(level, 'norms')} Valid: share of answers that could be read. n: answers with the score "
+        "before it. Unscored: scores that valid answers lack, on both scales. Broken: calls that the provider failed, "
+        "in nothing else here."
     )
     return Table(
         "policies",
@@ -171,9 +176,8 @@ def scores_by_culture_table(rows: Sequence[CultureRow], level: float) -> Table:
         for r in sorted(rows, key=lambda row: (row.culture, row.policy))
     )
     note = (
-        f"Means over valid answers with {level:.0%} percentile bootstrap intervals, whole norms resampled. A culture "
-        "has few norms: its intervals are wide, and there is none where it has one norm. The questions of two cultures "
-        "are not the same, so their means rank no cultures."
+        f"Means over valid answers. {intervals_note(level, 'norms')} A culture has few norms, so that most intervals "
+        "are wide. The questions of two cultures are not the same, so their means rank no cultures."
     )
     return Table(
         "cultures",

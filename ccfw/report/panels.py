@@ -11,14 +11,18 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ccfw.report.figures import as_text, canvas
+from ccfw.report.figures import as_text, canvas, inches
 from ccfw.report.plots import COLOURS, MARKS, Figure, finished, titled
 
 _LINES = ("-", "--", "-.", ":")
 _GREY = "#666666"
 _COLUMNS = 3
+_HANDLE = 0.75
+"""Inches that a name in the legend takes beside its letters."""
 _APART = 0.5
 """Of the room between two places, what the series of one place spread over."""
+_LEVEL = 0.4
+"""How far to either side of its place a level reaches."""
 _FEW = 12
 """Points of a curve from which on it has no marks."""
 _TILTED = 10
@@ -59,7 +63,8 @@ def panels(
     names = list(dict.fromkeys(series for panel in found for series in panel.series))
     styles = _styles(names, grey)
     width = max(4.4 if columns == 1 else 3.9 * columns, 0.095 * len(title) + 0.4)
-    rows = math.ceil(len(names) / max(1, int(width // 2.2)))
+    abreast = max(1, min(len(names), int(width // (_HANDLE + inches(map(as_text, names))))))
+    rows = math.ceil(len(names) / abreast)
     figure, grid = canvas(width, 0.7 + 3.0 * lines + 0.24 * rows, nrows=lines, ncols=columns, squeeze=False)
     span = _span(found)
     for place, panel in enumerate(found):
@@ -67,6 +72,7 @@ def panels(
         _draw(axes, panel, styles, across)
         if span is not None:
             axes.set_xlim(*span)
+    _align([(grid[place // columns][place % columns], panel.unit) for place, panel in enumerate(found)])
     for place in range(len(found), lines * columns):
         grid[place // columns][place % columns].set_axis_off()
     handles = {
@@ -76,12 +82,12 @@ def panels(
         handles.values(),
         handles.keys(),
         loc="outside lower left",
-        ncols=max(1, min(len(names), int(width // 2.2))),
+        ncols=abreast,
         frameon=False,
         fontsize=8.5,
     )
     titled(figure, title)
-    head = ("panel", across, "series", "value", "low", "high")
+    head = ("panel", across or "place", "series", "value", "low", "high")
     data = [
         (panel.heading, _shown(mark.x), series, *("" if v is None else f"{v:.6f}" for v in mark[1:]))
         for panel in found
@@ -90,6 +96,15 @@ def panels(
     ]
     alt = f"{len(found)} panels: {title}. " + "; ".join(_last(panel) for panel in found[:6]) + "."
     return finished(figure, name, title, note, alt, head, data)
+
+
+def _align(drawn: Sequence[tuple[Any, str]]) -> None:
+    """Give panels of one unit one scale, so that heights compare from panel to panel."""
+    for unit in {unit for _, unit in drawn if unit}:
+        own = [axes for axes, its in drawn if its == unit]
+        ends = [axes.get_ylim() for axes in own]
+        for axes in own:
+            axes.set_ylim(min(low for low, _ in ends), max(high for _, high in ends))
 
 
 def _styles(names: Sequence[str], grey: Mapping[str, str]) -> dict[str, dict[str, Any]]:
@@ -113,6 +128,11 @@ def _draw(axes: Any, panel: Panel, styles: Mapping[str, dict[str, Any]], across:
     room = _APART * (1.0 if named else _least_step(sorted(at.values())))
     for series, marks in panel.series.items():
         style = dict(styles[series])
+        if named and not panel.joined and not style["marker"]:  # what is no candidate: a level at each place
+            left, right = ([at[mark.x] + end for mark in marks] for end in (-_LEVEL, _LEVEL))
+            heights, line = [mark.value for mark in marks], style["linestyle"]
+            axes.hlines(heights, left, right, _GREY, line, label=as_text(series), linewidth=1.3)
+            continue
         few = len(marks) <= _FEW
         with_intervals = any(mark.low is not None for mark in marks)
         aside = (
@@ -166,7 +186,7 @@ def _least_step(values: Sequence[float]) -> float:
 
 def _reach(mark: Mark, end: str) -> float:
     bound = getattr(mark, end)
-    return 0.0 if bound is None else max(0.0, mark.value - bound if end == "low" else bound - mark.value)
+    return math.nan if bound is None else max(0.0, mark.value - bound if end == "low" else bound - mark.value)
 
 
 def _shown(place: str | float) -> str:

@@ -56,10 +56,13 @@ class Grid(NamedTuple):
     values: Sequence[Sequence[float]]
     texts: Sequence[Sequence[str]]
     counts: Sequence[Sequence[int]] = ()
-    """Of how many seeds each cell is; empty: all are of enough."""
+    """Of how many seeds, or other units, each cell is; empty: all are of enough."""
+    units: str = "seeds"
+    of: str = "name"
+    """What a row is, for the head of the data."""
 
     def thin(self, row: int, column: int) -> bool:
-        """Whether a cell is of so few seeds that it says little."""
+        """Whether a cell is of so few units that it says little."""
         return bool(self.counts) and self.counts[row][column] < FEW
 
 
@@ -164,8 +167,8 @@ def _heat_alt(title: str, grid: Grid, unit: str) -> str:
 
 
 def _heat_data(grid: Grid) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Return head and rows of a heat map's data, the seeds of its cells in columns after all figures."""
-    head = ("", *grid.columns, *(f"{column}: seeds" for column in grid.columns if grid.counts))
+    """Return head and rows of a heat map's data, the units of its cells in columns after all figures."""
+    head = (grid.of, *grid.columns, *(f"{column}: {grid.units}" for column in grid.columns if grid.counts))
     rows = []
     for place, (label, line) in enumerate(zip(grid.rows, grid.values, strict=True)):
         seeds = map(str, grid.counts[place]) if grid.counts else ()

@@ -84,6 +84,14 @@ class FigureView(NamedTuple):
     """The same document without its title, for a page that sets the title itself; empty: there is none."""
 
 
+class Link(NamedTuple):
+    """Where another page is."""
+
+    text: str
+    place: str
+    """Relative to the page that holds the link, as addresses are written."""
+
+
 class Chapter(NamedTuple):
     """Tables and figures that belong together, apart from those of the dialogues."""
 
@@ -94,6 +102,7 @@ class Chapter(NamedTuple):
     """Paragraphs are parted by blank lines."""
     tables: tuple[TableView, ...]
     figures: tuple[FigureView, ...]
+    links: tuple[Link, ...] = ()
 
 
 class Report(NamedTuple):

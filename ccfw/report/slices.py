@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ccfw.report.board import CLEAN, H3, LANGUAGES, STANDARD, TDQ, TRAPS, Axis, Board
 from ccfw.report.cells import interval, number
 from ccfw.report.sections import TableView
 from ccfw.report.standings import Terms
 from ccfw.report.tables import FEW
-from ccfw.stats.intervals import Bounds, percentile
+from ccfw.stats.intervals import Bounds, percentile, supported
 from ccfw.stats.pairs import whole
-from ccfw.stats.resampling import Array, Ints, Resampled, Slices, distinct_columns, ratios, resampled
+from ccfw.stats.resampling import Array, Ints, Resampled, Slices, distinct_columns, ratios, resampled, units_in
 
 MEASURES = (H3, TDQ, CLEAN)
 NOBODY = "none judged"
@@ -64,7 +63,7 @@ def sliced(board: Board, terms: Terms) -> Sliced:
     features = np.concatenate([np.nan_to_num(values), distinct], axis=1)
     mean = ratios(values.shape[1], places, scale)
     found = resampled(features, mean, terms.rng(), resamples=terms.resamples, slices=slices, clusters=board.units)
-    seeds = np.split(seeds_of(slices, distinct, board.units)[:, places], len(MEASURES), axis=1)
+    seeds = np.split(units_in(slices, distinct, board.units)[:, places], len(MEASURES), axis=1)
     own = there[:, : len(board.labels)]
     starts = np.cumsum([1, *slices.sizes])
     each = np.split(np.arange(values.shape[1]), len(MEASURES))
@@ -82,24 +81,6 @@ def sliced(board: Board, terms: Terms) -> Sliced:
         draws=found.draws[:, :, : len(board.labels)].copy(),
         effect=int(starts[len(axes)]),
     )
-
-
-def seeds_of(slices: Slices, there: NDArray[np.bool_], units: Ints) -> Ints:
-    """Return of how many units each slice has an item (slices × columns); ``there`` is items × columns."""
-    parts = []
-    for codes, groups in slices.partitions(len(there)):
-        size = int(units.max(initial=-1)) + 1
-        keys, places = np.unique(codes * size + units, return_inverse=True)
-        order = np.argsort(places, kind="stable")
-        starts = np.searchsorted(places[order], np.arange(len(keys)))
-        met = np.logical_or.reduceat(there[order], starts, axis=0) if len(keys) else there
-        parts.append(Slices((), (keys // max(size, 1),), (groups,)).sums(met.astype(np.int64))[1:])
-    return np.concatenate(parts)
-
-
-def supported(bounds: Bounds, enough: NDArray[np.bool_]) -> Bounds:
-    """Return bounds (slices × figures) without an interval where ``enough`` is not set."""
-    return bounds._replace(low=np.where(enough, bounds.low, np.nan), high=np.where(enough, bounds.high, np.nan))
 
 
 def _effect(axes: list[Axis]) -> Axis:

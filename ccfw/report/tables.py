@@ -14,11 +14,10 @@ from ccfw.report import writing
 from ccfw.report.board import LANGUAGES
 from ccfw.report.writing import as_markdown, markdown_table
 from ccfw.stats.bootstrap import Interval, bootstrap_means
+from ccfw.stats.intervals import FEW as FEW
 from ccfw.terminal import printable
 
 HEADINGS = ("3H", "Help", "Hon", "Harm", "TDQ", "Nat", "Plaus", "Typ", "Clean %")
-FEW = 10
-"""Scenarios below which there is no interval and no test: the dialogues of one scenario are no independent ones."""
 FEW_CAUTION = f"Fewer than {FEW} scenarios: a mean over so few says little, and has no interval."
 SMALL_JUDGE = "The judge is a small model: its scores show that the program works and say nothing else."
 _METRICS = [place for place, name in enumerate(COLUMNS) if name not in {"3h", "tdq", "clean"}]

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, JsonValue, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    JsonValue,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from ccfw.settings.models import JudgeConfig
 from ccfw.settings.node import Name, Node, Place, Values, _listed
@@ -42,6 +52,28 @@ class WeightsConfig(Node):
         return self
 
 
+def _never_drawn(value: Any) -> Any:
+    if value is not None:
+        raise PydanticCustomError(
+            "scratch", "a reward model starts from weights that are there: give path or package, and scratch=null"
+        )
+    return value
+
+
+class ReaderWeights(WeightsConfig):
+    """Weights of what is to read texts: the toy's small model knows no language."""
+
+    scratch: Annotated[None, BeforeValidator(_never_drawn)]
+
+
+def _no_control(name: str) -> str:
+    if name in CONTROLS:
+        raise PydanticCustomError("control", f"is the name of a control, as are {', '.join(sorted(CONTROLS))}")
+    return name
+
+
+CONTROLS = ("words alone", "longer")
+"""What stands beside a reward model in its tables."""
 Pooling = Literal["last", "answer"]
 
 
@@ -76,8 +108,8 @@ class RewardConfig(Node):
     A norm-grounding supervisor (stage *supervisor*) is trained by the same terms, those of pairs aside.
     """
 
-    name: Name
-    weights: WeightsConfig
+    name: Annotated[Name, AfterValidator(_no_control)]
+    weights: ReaderWeights
     pooling: Pooling
     """What the head reads: *last*, the state of the last token, as sequence classifiers do; *answer*, the mean over the
     answer's tokens."""
@@ -150,6 +182,8 @@ class MonitorConfig(Node):
     length_correlation: PositiveFloat | None
     unscored: PositiveFloat | None
     """Share of the judgements asked for that gave no score."""
+    unrewarded: PositiveFloat | None
+    """Share of the answers in form that are too long for a reward model, or a trained supervisor."""
 
 
 class GrpoConfig(Node):
@@ -216,10 +250,17 @@ class ScorersConfig(Node):
     """Of question and answer; of a longer one the question's beginning is left out, and counted."""
 
 
+def _each_once(values: tuple[int, ...]) -> tuple[int, ...]:
+    twice = sorted({value for value in values if values.count(value) > 1})
+    if twice:
+        raise PydanticCustomError("twice", f"holds {', '.join(map(str, twice))} more than once")
+    return values
+
+
 class BestOfNConfig(Node):
     """What is chosen from, and among how many (stage *best_of_n*)."""
 
-    sizes: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+    sizes: Annotated[tuple[PositiveInt, ...], Field(min_length=1), AfterValidator(_each_once)]
     candidates: Place | None
     """A file of scored answers; ``None``: those of *responses*; ``triplets``: theirs, graded 5, 3 and 1 by role."""
 
@@ -229,9 +270,9 @@ class NormMatchConfig(Node):
 
     methods: dict[Name, Annotated[tuple[Name, ...], BeforeValidator(_listed), Field(min_length=1)]]
     """Method → its policies in ``crisp.responses.policies``, the same number for each; the first method is the base."""
-    invalid_outcome: float | None
+    invalid_outcome: Annotated[float, Field(ge=1, le=5)] | None
     """What an answer that cannot be read counts as in the table over all answers; ``None``: no such table."""
-    invalid_norm_match: float
+    invalid_norm_match: Annotated[float, Field(ge=0, le=2)]
 
 
 class ExternalConfig(Node):

@@ -6,6 +6,7 @@ The prompts are the benchmarks' own, in their files; what CulShield's lack, and 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from ccfw.training.cultureforest import Acceptability
 from ccfw.training.questions import (
     CULSHIELD,
     Grounded,
+    Read,
     YesNo,
     chosen,
     read_acceptability,
@@ -137,9 +139,10 @@ def benches(settings: Settings) -> Benches:
     acceptability: Mapping[str, Acceptability] = {}
     if terms.verifies:
         acceptability = _acceptability(settings, grounded, problems)
-    twice = len(grounded) - len({each.question_id for each in grounded})
+    ids = Counter(each.question_id for each in grounded)
+    twice = tuple(f"{key} stands in two files" for key, times in ids.items() if times > 1)
     if twice:
-        problems.lines.append(f"external.cultureforest_questions: {twice} questions stand in two files")
+        problems.of(f"external.cultureforest_questions={terms.cultureforest_questions}", Read((), twice))
     if problems.lines:
         raise RequestError(problems.lines)
     unique = list({each.question_id: each for each in yes_no}.values())  # the two files share questions

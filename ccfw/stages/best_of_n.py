@@ -2,7 +2,8 @@
 
 Reads   the answers and outcome scores that *responses* stored for the policies of the job, or a file of scored answers
         (``best_of_n.candidates``), as of CultureForest; rewards by every scorer of ``rewards.scorers``.
-Writes  ``crisp/best_of_n/<fingerprint>/``: ``report.md``, ``best_of_n.csv``, and ``selection`` as SVG, PNG and CSV.
+Writes  ``crisp/best_of_n/<fingerprint>/``: ``report.md``, ``best_of_n.csv``, ``differences.csv`` of every two scorers,
+        and ``selection`` as SVG, PNG and CSV.
 Method  ``ccfw.training.best_of_n``: expectations over every choice of N, without resampling, beside chance and an
         oracle, the outcome judge itself. An answer without score or reward is no candidate for anybody, and counted.
 """
@@ -10,13 +11,16 @@ Method  ``ccfw.training.best_of_n``: expectations over every choice of N, withou
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ccfw.align.alignment import Terms
 from ccfw.crisp.records import Scale
 from ccfw.errors import RequestError
 from ccfw.knowledge import tables
+from ccfw.report.agreement import Table, signed
 from ccfw.report.crisp import plain
 from ccfw.settings import Settings
 from ccfw.stages import judge_scorer, response_tables, responses, testbed, triplets
@@ -25,14 +29,15 @@ from ccfw.stages.crisp import Due, all_calls, folder_of
 from ccfw.stages.rated import terms_of
 from ccfw.stages.scored import Scorer, bootstrap_parts, finish, scorers, tell_missing, trained_norms
 from ccfw.store import Output, digest
-from ccfw.training.best_of_n import RANDOM, Selection, best_of_n
+from ccfw.training.best_of_n import RANDOM, Question, Selection, best_of_n, taken
 from ccfw.training.candidates import Candidate, questions_of, read_candidates
-from ccfw.training.tables import selection_table
+from ccfw.training.differences import differences
+from ccfw.training.tables import differences_table, selection_table
 from ccfw.training.texts import Text, situation_text
 
 log = logging.getLogger(__name__)
 NAME = "best_of_n"
-VERSION = 1
+VERSION = 2
 GRADES = {"appropriate": 5.0, "generic": 3.0, "opposite": 1.0}
 """What the three answers of a triplet count as when they are chosen from."""
 _SHOWN = 5
@@ -48,24 +53,22 @@ def run(context: Context) -> StageResult:
     unseen = [each for each in every if each.cluster not in trained]
     texts = [each.text for each in unseen if each.score is not None]
     shown = {each.text_id: answers[each.text_id] for each in texts if each.text_id in answers}
-    found = scorers(context, texts, shown, result)
+    found = scorers(context, texts, shown, result, _beyond(settings, every))
     if result.stopped:
         return result
     tell_missing(NAME, found, [each.text_id for each in texts], "answers")
     questions, counts = questions_of(unseen, {each.name: each.rewards for each in found})
+    sizes, terms = settings.best_of_n.sizes, terms_of(settings)
     most = max((len(each.scores) for each in questions), default=0)
-    if most < min(settings.best_of_n.sizes):
+    if most < min(sizes):
         raise RequestError(
-            [
-                f"best_of_n.sizes={list(settings.best_of_n.sizes)}: no question has so many answers with a score and a "
-                f"reward; the most are {most} (crisp.responses.k={settings.crisp.responses.k})"
-            ]
+            [f"{_sizes(sizes)}: no question has so many answers with a score and a reward; the most are {most}"]
         )
-    selections = best_of_n(questions, settings.best_of_n.sizes, terms_of(settings))
+    selections = best_of_n(questions, sizes, terms)
     content = _parts(settings, every, found)
     output = Output(folder_of(context, NAME, content), context.stop)
     result.out, result.done = output.folder, len(questions)
-    table = selection_table(selections, settings.bootstrap.level)
+    tables = [selection_table(selections, terms.level), *_differences(questions, sizes, terms)]
     notes = [] if settings.best_of_n.candidates else response_tables.cautions(settings)
     if len(unseen) < len(every):
         counts["trained_on"] = len(every) - len(unseen)
@@ -73,12 +76,38 @@ def run(context: Context) -> StageResult:
     notes += [
         f"{counts['not_scored']} of {counts['answers']} answers have no score, {counts['without_reward']} no reward."
     ]
+    notes += [
+        f"N={n} is left out: no question has so many answers with a score and a reward." for n in sizes if n > most
+    ]
     with output:
-        figures = [path for figure in selection_figure(table.records()) for path in figure.write(output.folder)]
-        finish(context, output, result, content, "Best of N", [table], _metrics(selections), notes, figures, counts)
+        figures = [path for figure in selection_figure(tables[0].records()) for path in figure.write(output.folder)]
+        more = notes, figures, counts, ()
+        finish(context, output, result, content, "Best of N", tables, _metrics(selections), *more)
     if settings.report.shown:
-        print(plain(table, notes), flush=True)
+        print("\n\n".join(plain(table, notes) for table in tables), flush=True)
     return result
+
+
+def _beyond(settings: Settings, every: Sequence[Candidate]) -> list[str]:
+    """Say which sizes no question has answers enough for, scored or not."""
+    sizes, terms = settings.best_of_n.sizes, settings.best_of_n
+    most = max(Counter((each.policy, each.question_id) for each in every).values())
+    beyond = [size for size in sizes if size > most]
+    if not beyond:
+        return []
+    asked = f" (crisp.responses.k={settings.crisp.responses.k})" if terms.candidates is None else ""
+    return [f"{_sizes(sizes)}: no question has {', '.join(map(str, beyond))} answers; the most are {most}{asked}"]
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    return f"best_of_n.sizes=[{','.join(map(str, sizes))}]"
+
+
+def _differences(questions: Sequence[Question], sizes: Sequence[int], terms: Terms) -> list[Table]:
+    found = differences(taken(questions, sizes), terms)
+    title, names = "Differences between selectors", {str(n): f"N={n}" for n in sizes}
+    made = differences_table(found, title, names, terms.level, "clusters", lambda _: signed)
+    return [made] if found else []
 
 
 def plan(context: Context) -> tuple[int, int]:
@@ -91,6 +120,9 @@ def due(context: Context) -> list[Due]:
     if not judge_scorer.scales(context.settings):
         return []
     every, answers = candidates(context)
+    problems = _beyond(context.settings, every)
+    if problems:
+        raise RequestError(problems)
     trained = trained_norms(context)
     wanted = {each.text.text_id for each in every if each.score is not None and each.cluster not in trained}
     return judge_scorer.due(context, {key: each for key, each in answers.items() if key in wanted})

@@ -32,7 +32,7 @@ def check_situated(settings: Settings) -> None:
 
 
 def _checks(context: Context) -> Iterator[Callable[[], object]]:
-    from ccfw.stages import norms, scenarios  # they bring in numpy, which most jobs here do without
+    from ccfw.stages import norms, rewarding, scenarios, testbed  # they bring in numpy, which most jobs here do without
     from ccfw.stages.evidence import check_retriever
 
     settings, runs = context.settings, set(context.settings.stage.runs)
@@ -45,6 +45,8 @@ def _checks(context: Context) -> Iterator[Callable[[], object]]:
             yield partial(norms.kept_norms, context, "scenarios")
     if "refine" in runs and "scenarios" not in runs:
         yield partial(scenarios.situations, context, "refine")
+    if "grpo" in runs and not testbed.made_here(settings):
+        yield partial(rewarding.check, context)
     for name in ("responses", "preferences"):
         if name in runs:
             yield partial(_check_dataset, context, name)

@@ -158,14 +158,19 @@ def conclude(
         written.append(output.folder / f"{table.name}.csv")
         write_atomically(written[-1], table.csv())
     manifest = context.manifest(output, result, content, counts=tally.numbers())
-    known = [each for each in map(paid, parts) if each is not None]
-    if known:
-        sums = {"usd": sum(each.usd for each in known), "unpriced_calls": sum(each.unpriced_calls for each in known)}
-        manifest["paid"] |= sums
+    manifest["paid"] |= costs(parts) or {}
     write_atomically(written[0], page(title, every, manifest["paid"], notes))
     output.write_manifest(manifest)
     numbers = {name: float(count) for name, count in tally.numbers().items()}
     track(context, result.stage, "", content, numbers | dict(metrics), [*written, output.manifest])
+
+
+def costs(outputs: Iterable[Output]) -> dict[str, float] | None:
+    """Return what some outputs cost together, as page and manifest take it; ``None`` where none says."""
+    known = [each for each in map(paid, outputs) if each is not None]
+    if not known:
+        return None
+    return {"usd": sum(each.usd for each in known), "unpriced_calls": sum(each.unpriced_calls for each in known)}
 
 
 def track(
@@ -175,8 +180,13 @@ def track(
     content: Mapping[str, Any],
     metrics: Mapping[str, float],
     files: Sequence[Path],
+    curves: Mapping[str, Sequence[tuple[int, float]]] = {},
+    params: Mapping[str, str] = {},
 ) -> None:
-    """Log a stage, or one policy of it, under the run of the dataset; the same content and figures are logged once."""
+    """Log a stage, or one policy of it, under the run of the dataset; the same content and figures are logged once.
+
+    ``curves`` are metrics over steps; ``params`` stand beside the roles of the job.
+    """
     settings = context.settings
     if settings.tracking.name == "none":
         return
@@ -195,9 +205,10 @@ def track(
         name=f"{stage} {name}".strip(),
         fingerprint=fingerprint({"under": shared, "content": content, "name": name, "metrics": metrics}),
         tags={"stage": stage} | ({"model": name} if name else {}),
-        params=_roles(settings) | shared,
+        params={**params, **_roles(settings), **shared},
         metrics=metrics,
         files=files,
+        curves=curves,
     )
     track_nested(settings, parent, run)
 

@@ -32,14 +32,28 @@ from ccfw.stages.rated import terms_of
 from ccfw.stages.scored import bootstrap_parts, finish
 from ccfw.store import Output, digest
 from ccfw.training import replies
-from ccfw.training.culshield import Asked, coverage
-from ccfw.training.cultureforest import Level, Marked, Verified, hard, marks, read_easy, read_medium, verdict
+from ccfw.training.culshield import Asked, by_reading, coverage
+from ccfw.training.cultureforest import (
+    Level,
+    Marked,
+    Verified,
+    by_norm,
+    by_question,
+    hard,
+    marks,
+    read_easy,
+    read_medium,
+    rescaled,
+    scale_end,
+    verdict,
+)
+from ccfw.training.differences import Item, averages
 from ccfw.training.external_tables import Standing, culshield_table, level_table, metrics, models_tables
 from ccfw.training.questions import CULSHIELD, OPTIONS
 from ccfw.training.replies import ReadReplies
 
 NAME = benches.NAME
-VERSION = 2
+VERSION = 3
 _READERS: dict[str, Callable[[tables.Table], ReadReplies]] = {
     "culshield": replies.read_culshield_replies,
     "cultureforest_easy": replies.read_easy_replies,
@@ -96,7 +110,7 @@ def _filed(context: Context) -> StageResult:
     result = StageResult(NAME, output.folder, done=sum(map(len, found.values())))
     made = [_table(name, items, terms_of(settings)) for name, items in found.items()]
     with output:
-        finish(context, output, result, content, "Other benchmarks", made, {}, [])
+        finish(context, output, result, content, "Other benchmarks", made, {}, [], compared=())
     if settings.report.shown:
         print("\n\n".join(plain(table, []) for table in made), flush=True)
     return result
@@ -163,7 +177,7 @@ def _reported(context: Context, total: StageResult, found: Benches) -> StageResu
     shelves = list(_shelves(context, found))
     standings = {shelf.model: _standing(context, shelf, found, terms) for shelf in shelves}
     own = standings[settings.model.name]
-    tables_made = models_tables(list(standings.values()), terms.level)
+    tables_made = models_tables(list(standings.values()), terms)
     made = [*tables_made]
     if own.coverage:
         made.append(culshield_table(own.coverage, terms.level))
@@ -179,7 +193,10 @@ def _reported(context: Context, total: StageResult, found: Benches) -> StageResu
         written = [path for figure in figures for path in figure.write(output.folder)]
         report = StageResult(NAME, output.folder, done=total.done, failed=total.failed, skipped=total.skipped)
         notes = _cautions(settings, found)
-        finish(context, output, report, content, "Other benchmarks", made, metrics(own), notes, written, counts)
+        paid_for = [Output(shelf.folder) for shelf in shelves]
+        paid_for += [Output(benches.verdicts_folder(context, shelf.folder)) for shelf in shelves if found.verified]
+        more = written, counts, paid_for
+        finish(context, output, report, content, "Other benchmarks", made, metrics(own), notes, *more)
     if settings.report.shown:
         print("\n\n".join(plain(table, notes) for table in tables_made if table.name != "countries"), flush=True)
     return total
@@ -241,25 +258,29 @@ def _standing(context: Context, shelf: _Shelf, found: Benches, terms: Terms) -> 
     for reply in said.values():
         by_kind.setdefault(reply.kind, []).append(reply)
     levels: dict[str, Level] = {}
+    scores: dict[str, Mapping[Item, float]] = {}
     easy, medium = _easy(found, by_kind.get("easy", [])), _medium(by_kind.get("medium", []))
     for name, marked in (("easy", easy), ("medium", medium)):
         if marked:
-            levels[name] = marks(marked, terms)
+            levels[name], scores[name] = marks(marked, terms), averages(by_question(marked))
             unread[name] = sum(each.right is None for each in marked)
     if "hard" in by_kind:
         held, lost, waiting = _hard(context, shelf.folder, found, said)
         unread["hard"], missing["hard"] = lost, missing["hard"] + waiting
         if held:
-            levels["hard"] = hard(held, terms)
-    coverage_found = coverage(_yes_no(found, said), terms) if CULSHIELD in by_kind else None
-    return Standing(shelf.model, coverage_found, levels, dict(missing), dict(unread))
+            end = scale_end([found.acceptability[slot.norm_id] for each in found.grounded for slot in each.norms])
+            levels["hard"] = hard(held, terms, end)
+            scores["hard"] = {item: rescaled(mean, end) for item, mean in averages(by_norm(held)).items()}
+    asked = _yes_no(found, said)
+    scores |= by_reading(asked)
+    return Standing(shelf.model, coverage(asked, terms) if asked else None, levels, dict(missing), dict(unread), scores)
 
 
 def _yes_no(found: Benches, said: Mapping[str, Reply]) -> list[Asked]:
     """Return CulShield's questions with their replies; one that is empty or was refused says neither yes nor no."""
     right = {each.question_id: each.answer for each in found.yes_no}
     own = [each for each in said.values() if each.kind == CULSHIELD]
-    return [Asked(each.country, right[each.question_id], each.text) for each in own]
+    return [Asked(each.country, right[each.question_id], each.text, each.question_id) for each in own]
 
 
 def _easy(found: Benches, said: Sequence[Reply]) -> list[Marked]:

@@ -10,22 +10,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from ccfw.errors import StoreError
 from ccfw.judging.score_table import ScoreTable, combined_table, tabulated
 from ccfw.judging.scoring import Aggregation
-from ccfw.records import LanguageMode, SimulationMode, Tier
+from ccfw.records import SimulationMode
 from ccfw.report.board import unique
 from ccfw.report.tables import SMALL_JUDGE
-from ccfw.selection import Criteria, Outline, choose
+from ccfw.selection import Outline
 from ccfw.stages import evaluate, simulate
+from ccfw.stages.asked import Asked, asked_of
 from ccfw.stages.batch import FAILURES
+from ccfw.stages.comparable import alike, but_for_mode, differs, mode_of, several_places
 from ccfw.stages.context import Context
 from ccfw.stages.judged import Folder, folders, paid
 from ccfw.stages.scores import stored_scores
 from ccfw.store import Output, done_ids, fingerprint
-from ccfw.universe.seed_id import episode_id
 
 log = logging.getLogger(__name__)
 ALONE = frozenset({"report", "view"})
@@ -112,7 +111,7 @@ class Gathered:
     @property
     def mode(self) -> SimulationMode:
         """The mode of those that compare."""
-        return _mode(next(iter(self.found.values())).members[0])
+        return mode_of(next(iter(self.found.values())).members[0])
 
     _lines: dict[Asked, set[str]] = field(default_factory=dict)
 
@@ -187,8 +186,8 @@ class Gathered:
         return (
             *([SMALL_JUDGE] if small else []),
             *self._namesakes,
-            *_several("judge", [content["member"] for content in contents]),
-            *_several("simulated user", [content["episodes"].get("simulator") or {} for content in contents]),
+            *several_places("judge", [content["member"] for content in contents]),
+            *several_places("simulated user", [content["episodes"].get("simulator") or {} for content in contents]),
         )
 
     @property
@@ -300,34 +299,6 @@ def _wanted(context: Context) -> list[str]:
     return [alike(evaluate.parts(context, member)) for member in members]
 
 
-def alike(content: Mapping[str, Any]) -> str:
-    """Return the hash of what has to be the same for two assistants to share a table, given what decided judgements.
-
-    Everything but the assistant, and but for where judge and simulated user were reached: the address names an output,
-    since another server may answer otherwise, and says nothing of the model.
-    """
-    episodes = content["episodes"] | {"model": None, "simulator": _placeless(content["episodes"].get("simulator"))}
-    return fingerprint({**content, "episodes": episodes, "member": _placeless(content["member"])})
-
-
-def _placeless(model: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {**(model or {}), "api_base": None}
-
-
-def _several(role: str, models: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a line for each model that was reached at several addresses."""
-    places: dict[str, set[str]] = {}
-    for model in models:
-        where = str(model.get("api_base") or "its provider's own")
-        places.setdefault(str(model.get("provider_model")), set()).add(where)
-    for name, found in sorted(places.items()):
-        if len(found) > 1:
-            yield (
-                f"The {role} {name} was reached at several addresses ({', '.join(sorted(found))}): that it is the same "
-                "model at all of them is taken on trust."
-            )
-
-
 def _compared(
     context: Context, evaluated: Sequence[Folder], wanted: Sequence[str], aggregation: Aggregation
 ) -> dict[str, Judged]:
@@ -363,7 +334,7 @@ def _most(context: Context, evaluated: Sequence[Folder]) -> list[str]:
         if episodes.get("dataset") == context.dataset.digest:
             size = folder.output.records.stat().st_size if folder.output.records.exists() else 0
             _, assistants, total, _ = counts.get(key, (False, 0, 0, key))
-            counts[key] = (_mode(folder) is SimulationMode.EVAL, assistants + 1, total + size, key)
+            counts[key] = (mode_of(folder) is SimulationMode.EVAL, assistants + 1, total + size, key)
     return [max(counts.values())[-1]] if counts else []
 
 
@@ -371,24 +342,15 @@ def _counterpart(
     context: Context, rest: Sequence[Folder], reference: Sequence[Mapping[str, Any]], aggregation: Aggregation
 ) -> dict[str, Judged]:
     """Return the same assistants under the same judge in the other mode."""
-    keys = [_but_for_mode(content) for content in reference]
+    keys = [but_for_mode(content) for content in reference]
     wanted: dict[str, str] = {}
     for folder in rest:
-        key, content = _but_for_mode(folder.manifest.content), folder.manifest.content
+        key, content = but_for_mode(folder.manifest.content), folder.manifest.content
         if key in keys and content["episodes"].get("mode") != reference[0]["episodes"].get("mode"):
             wanted.setdefault(key, alike(content))
     if len(wanted) < len(set(keys)):
         return {}
     return _compared(context, rest, [wanted[key] for key in keys], aggregation)
-
-
-def _but_for_mode(content: Mapping[str, Any]) -> str:
-    blank = dict.fromkeys(("mode", "gold_prompts"))
-    return alike({**content, "episodes": content["episodes"] | blank})
-
-
-def _mode(folder: Folder) -> SimulationMode:
-    return SimulationMode(folder.manifest.fingerprint_of.episodes.get("mode", SimulationMode.EVAL))
 
 
 def _other_roots(context: Context) -> list[Path]:
@@ -416,115 +378,3 @@ def _apart(
         more = f" (group {shown[text]})" if shown[text] > 1 else ""
         found.append((text + more, tuple(sorted(runs, key=lambda run: (run.label, str(run.episodes.folder))))))
     return tuple(found)
-
-
-_EPISODES: Mapping[str, str] = {
-    "dataset": "other data",
-    "simulation": "other rules of the dialogue",
-    "simulator_prompts": "other prompts of the simulated user",
-    "styles": "other styles of the simulated user",
-    "turn_checks": "other checks of turns",
-    "seed": "another seed of the dialogues",
-}
-_JUDGING: Mapping[str, str] = {
-    "prompts": "other prompts of the judge",
-    "rubric": "another rubric",
-    "judging": "other rules of judging",
-    "seed": "another seed of judging",
-    "parser": "another reading of verdicts",
-}
-
-
-def differs(folder: Folder, reference: Sequence[Mapping[str, Any]]) -> str:
-    """Say in what a run differs from those that compare, whose members' contents are given."""
-    content, name = folder.manifest.content, folder.manifest.member
-    base = min(reference, key=lambda each: len(_unlike(content["member"], each["member"])))
-    found = []
-    if _unlike(content["member"], base["member"]):
-        found.append(_other("judge", name, content["member"], base["member"]))
-    elif len(reference) > 1:
-        found.append(f"one member of the judge alone ({name})")
-    found += [text for key, text in _JUDGING.items() if content.get(key) != base.get(key)]
-    episodes, other = content["episodes"], base["episodes"]
-    if episodes.get("mode") != other.get("mode"):
-        found.append(f"{_mode(folder).value} mode")
-    simulators = episodes.get("simulator") or {}, other.get("simulator") or {}
-    if _unlike(*simulators):
-        found.append(_other("simulated user", str(simulators[0].get("provider_model", "unknown")), *simulators))
-    found += [text for key, text in _EPISODES.items() if episodes.get(key) != other.get(key)]
-    return ", ".join(found) or f"the same once more, the judge reached at {content['member'].get('api_base')}"
-
-
-def _unlike(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """Return in what two models differ but for where they were reached."""
-    one, other = _placeless(one), _placeless(other)
-    return sorted(key for key in one.keys() | other.keys() if one.get(key) != other.get(key))
-
-
-def _other(role: str, name: str, one: Mapping[str, Any], base: Mapping[str, Any]) -> str:
-    """Say that another model plays a role, or the same with other settings."""
-    unlike = _unlike(one, base)
-    if {"provider_model", "embedded"} & set(unlike):
-        return f"another {role} ({name})"
-    return f"other settings of the {role} ({name}: {', '.join(unlike)})"
-
-
-# ---- what a run was asked for
-
-
-class _Read(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class _Trap(_Read):
-    tiers: tuple[Tier, ...] = ()
-
-
-class _Languages(_Read):
-    modes: tuple[LanguageMode, ...]
-
-
-class _Simulator(_Read):
-    label: str
-
-
-class Asked(_Read):
-    """What the line of a run chose its dialogues by, as its manifest keeps the settings."""
-
-    trap: _Trap
-    language: _Languages
-    simulator: _Simulator
-    seed: int
-    limit: int | None = None
-    region: tuple[str, ...] | None = None
-    identity: tuple[str, ...] | None = None
-    domain: tuple[str, ...] | None = None
-    subdomain: tuple[str, ...] | None = None
-    age: tuple[str, ...] | None = None
-    gender: tuple[str, ...] | None = None
-    split: tuple[str, ...] | None = None
-    ids: tuple[str, ...] | None = None
-
-    def dialogues(self, outlines: Sequence[Outline]) -> set[str]:
-        """Return the dialogues of a dataset that the line asks for."""
-        criteria = Criteria(
-            tiers=self.trap.tiers,
-            regions=self.region or (),
-            identities=self.identity or (),
-            domains=self.domain or (),
-            subdomains=self.subdomain or (),
-            ages=self.age or (),
-            genders=self.gender or (),
-            splits=self.split or (),
-            ids=self.ids or (),
-        )
-        chosen = choose(outlines, criteria, self.limit, self.seed)
-        return {episode_id(each.seed.seed_id, language) for each in chosen for language in self.language.modes}
-
-
-def asked_of(episodes: Output) -> Asked | None:
-    """Return what the last run that wrote some episodes was asked for; ``None`` where nothing says so."""
-    try:
-        return Asked.model_validate(episodes.read_manifest().get("settings"))
-    except (ValidationError, StoreError):
-        return None

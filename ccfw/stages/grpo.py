@@ -2,13 +2,13 @@
 
 Reads   the situations of the job; a reward model (``grpo.reward_model``), ``trained`` being that of stage *reward*.
 Writes  ``crisp/grpo/<fingerprint>/``: ``model/``; ``report.md``; ``policies.csv``, before and after on held-out norms,
-        over valid and over all answers; ``curve.csv`` and its figure; ``looks.csv``; ``answers.jsonl``; checkpoints
-        until it is finished.
+        over valid answers (those in form) and over all, with Norm Match by the gold judge; ``curve.csv`` and its
+        figure; ``looks.csv``; ``ended.csv``; ``answers.jsonl``; checkpoints until it is finished.
 Method  GRPO, reward = reward model + λ · Norm Match + form, each normalised apart and logged apart. Norm Match is asked
         of the judge through the door (``ccfw.stages.rewarding``), or of a classifier (``grpo.supervisor``); the policy
         never sees the norm. The monitor (``ccfw.training.monitor``) ends the run, with the reason, when the reward is
         being exploited. A budget that is spent, or a provider that is out, ends it too: the same line then goes on from
-        the last checkpoint, and what was paid for comes from the ledger.
+        the last whole checkpoint, and what was paid for comes from the ledger.
 """
 
 from __future__ import annotations
@@ -17,33 +17,30 @@ import json
 import logging
 import math
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from ccfw.align.alignment import Figure
-from ccfw.errors import StoppedError
-from ccfw.report.agreement import Table, percent, points
+from ccfw.errors import RequestError, StoppedError
 from ccfw.report.crisp import plain
 from ccfw.report.writing import comma_separated
-from ccfw.settings import Settings
 from ccfw.settings.models import JudgeConfig
 from ccfw.stages import responses, rewarding, testbed
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.crisp import Due, all_calls, folder_of
-from ccfw.stages.rated import terms_of
-from ccfw.stages.rewarding import Rewarded, asks_gold, asks_supervisor
-from ccfw.stages.scored import TRAINED, bootstrap_parts, finish
+from ccfw.stages.optimised import before_and_after
+from ccfw.stages.rewarding import Rewarded, asks_classifier, asks_gold, asks_supervisor
+from ccfw.stages.scored import TRAINED, bootstrap_parts, finish, track_stored
 from ccfw.store import Output, digest, write_atomically
-from ccfw.training.figures import means
+from ccfw.training import scoring
+from ccfw.training.checkpoints import CHECKPOINTS, next_time, saving
 from ccfw.training.guard import check_installed
 from ccfw.training.planning import grpo_plan, shown_plan
-from ccfw.training.task import Task
-from ccfw.training.texts import situation_text
+from ccfw.training.task import Given, Missing, Task
 from ccfw.training.toy import toy_task
 
 log = logging.getLogger(__name__)
 NAME = rewarding.NAME
-VERSION = 2
+VERSION = 3
 MODEL = "model"
 
 
@@ -51,19 +48,19 @@ def parts(context: Context) -> dict[str, Any]:
     """Return everything that decides the optimised policy; its hash names the output folder."""
     settings = context.settings
     elsewhere = {"save_every", "micro_batch", "reward_model", "supervisor"}
+    policy = settings.policy.model_dump(mode="json")
+    policy["weights"]["path"] = scoring.origin(settings.policy.weights)
     content: dict[str, Any] = {
         "grpo": settings.grpo.model_dump(mode="json", exclude=elsewhere),
-        "policy": settings.policy.model_dump(mode="json"),
+        "policy": policy,
         **bootstrap_parts(settings),
         "version": VERSION,
     }
     if settings.grpo.task == "toy":
         return content
-    from ccfw.training import scoring
-
     found = testbed.situations(context, NAME)
     supervised = settings.rewarding if asks_supervisor(settings) else None
-    trained = settings.grpo.lam > 0 and supervised is None
+    trained = asks_classifier(settings)
     return content | {
         "situations": digest(sorted(each.model_dump_json() for each in found)),
         "reward_model": scoring.identity(rewarding.reward_model(context)),
@@ -71,6 +68,7 @@ def parts(context: Context) -> dict[str, Any]:
         "prompts": rewarding.prompts_of(settings).digest("crisp_response.") if rewarding.in_form(settings) else None,
         "supervisor": scoring.identity(rewarding.classifier(context)) if trained else _judge(context, supervised),
         "gold": _judge(context, settings.judge if asks_gold(settings) else None),
+        "invalid": settings.norm_match.model_dump(mode="json", include={"invalid_outcome", "invalid_norm_match"}),
     }
 
 
@@ -84,12 +82,15 @@ def _judge(context: Context, judge: JudgeConfig | None) -> dict[str, Any] | None
 def run(context: Context) -> StageResult:
     """Optimise the policy, unless that is done, and write what came of it."""
     check_installed(f"stage={NAME}")
+    if ahead := rewarding.check(context):
+        raise RequestError(ahead)
     settings, content = context.settings, parts(context)
     output = Output(folder_of(context, NAME, content), context.stop)
     result = StageResult(NAME, output.folder)
     with output:
         if (output.folder / MODEL).is_dir() and output.read_manifest().get("status") == "ok":
             result.skipped = settings.grpo.steps
+            track_stored(context, output, NAME)
             return result
         from ccfw.training.grpo import optimise
 
@@ -108,20 +109,32 @@ def run(context: Context) -> StageResult:
 def _broken_off(
     context: Context, output: Output, result: StageResult, content: Mapping[str, Any], reason: str
 ) -> StageResult:
-    """Leave a run that goes on from its last checkpoint."""
+    """Leave a run that goes on another time."""
     result.stopped, result.interrupted = reason, context.stop.interrupted
     output.write_manifest(context.manifest(output, result, content))
-    log.warning("stage=%s: stopped (%s); the same line goes on from the last checkpoint", NAME, reason)
+    log.warning("stage=%s: stopped (%s); %s", NAME, reason, next_time(output.folder))
     return result
 
 
 def plan(context: Context) -> tuple[int, int]:
-    """Return the calls that judges would be asked for, and print what optimisation would take."""
+    """Return the calls that judges would be asked for, and print what optimisation would take.
+
+    Raises ``RequestError`` as the run would, but for what is yet to be trained, which is said.
+    """
     settings, config = context.settings, context.settings.grpo
-    texts = [] if config.task == "toy" else [situation_text(each) for each in testbed.situations(context, NAME)]
-    scorer = settings.reward.weights if config.reward_model == TRAINED else None
-    made = grpo_plan(config, settings.policy, texts, scorer)
+    ahead = rewarding.check(context)
+    scorers = {}
+    if config.task == "toy":
+        prompts = [each.prompt for each in toy_task(config.toy_hack).train]
+    else:
+        prompts = [rewarding.prompt_of(settings, each) for each in rewarding.Situations(context).train]
+        scorers["reward model"] = settings.reward if config.reward_model == TRAINED else None
+    if asks_classifier(settings):
+        scorers["supervisor"] = settings.supervisor if config.supervisor == TRAINED else None
+    made = grpo_plan(config, settings.policy, prompts, scorers)
     print(shown_plan(made, f"{NAME}={config.name} policy={settings.policy.name}"))
+    for line in (*(f"first: {each}" for each in ahead), *rewarding.shared_notes(settings)):
+        print(f"  {line}")
     return all_calls(due(context))
 
 
@@ -134,14 +147,14 @@ def _write(
     context: Context, output: Output, result: StageResult, content: Mapping[str, Any], task: Task, found: Any
 ) -> None:
     from ccfw.training.drawing import curves
-    from ccfw.training.reward import CHECKPOINTS
 
     settings, folder = context.settings, output.folder
-    found.loaded.model.save_pretrained(folder / MODEL)
-    found.loaded.tokenizer.save_pretrained(folder / MODEL)
-    table = _before_and_after(settings, found)
+    with saving(folder / MODEL):
+        found.loaded.model.save_pretrained(folder / MODEL)
+        found.loaded.tokenizer.save_pretrained(folder / MODEL)
+    table = before_and_after(settings, found.first, found.last)
     names = [*(f"rewards/{name}/mean" for name in task.rewards), "kl", "completions/mean_length", "truncated"]
-    names += ["zero_variance", "repetition", "length_correlation", "unscored", "loss", "entropy"]
+    names += ["zero_variance", "repetition", "length_correlation", "unscored", "unrewarded", "loss", "entropy"]
     series = {
         name: [(each["step"], each[name]) for each in found.curve if math.isfinite(each.get(name, math.nan))]
         for name in names
@@ -152,17 +165,19 @@ def _write(
     }
     figures = curves({name: line for name, line in series.items() if line}, "step", folder / "curve")
     columns = list(dict.fromkeys(name for each in found.curve for name in each if name not in ("step", "step_time")))
-    rows = [[int(each["step"]), *(each.get(name) for name in columns)] for each in found.curve]
+    rows = [[int(each["step"]), *(_written(each.get(name)) for name in columns)] for each in found.curve]
     write_atomically(folder / "curve.csv", comma_separated(["step", *columns], rows))
-    looks = [(look.step, *(None if math.isnan(x) else x for x in (look.proxy, look.gold))) for look in found.looks]
+    looks = [(look.step, _written(look.proxy), _written(look.gold)) for look in found.looks]
     write_atomically(folder / "looks.csv", comma_separated(["step", "proxy", "gold"], looks))
+    ended = (found.steps, settings.grpo.steps, *((found.trip.sign, found.trip.reason) if found.trip else (None, None)))
+    write_atomically(folder / "ended.csv", comma_separated(("step", "of", "sign", "reason"), [ended]))
     write_atomically(folder / "answers.jsonl", _answers(found))
     notes = (
         [f"Ended by the monitor at step {found.trip.step} of {settings.grpo.steps}: {found.trip.reason}."]
         if found.trip
         else []
     )
-    notes += rewarding.missing_notes(found.judged)
+    notes += rewarding.missing_notes(found.asked) + rewarding.shared_notes(settings)
     last = found.curve[-1] if found.curve else {}
     metrics = {name: last[name] for name in names if math.isfinite(last.get(name, math.nan))}
     metrics |= {
@@ -177,62 +192,25 @@ def _write(
         print(plain(table, notes), flush=True)
 
 
-def _before_and_after(settings: Settings, found: Any) -> Table:
-    """Return the held-out answers of the policy as it was and as it is, over valid answers and over all."""
-    import numpy as np
-
-    least = settings.norm_match.invalid_outcome if settings.grpo.task == "situations" else 0.0
-    rows, data = [], []
-    columns = []
-    for answers in (found.first, found.last):
-        gold = [np.nan if each.gold is None else each.gold for each in answers]
-        valid = [float(each.proxy is not None) for each in answers]
-        every = [
-            np.nan if least is None else least if not there else score for score, there in zip(gold, valid, strict=True)
-        ]
-        proxy = [np.nan if each.proxy is None else each.proxy for each in answers]
-        columns.append(np.array([proxy, gold, every, valid, [float(each.truncated) for each in answers]]).T)
-    before, after = columns
-    keys = [each.question.key for each in found.first]
-    terms = terms_of(settings)
-    for name, values in (("before", before), ("after", after), ("difference", after - before)):
-        figures: Sequence[Figure] = means(values, keys, terms).figures["all", "all"]
-        shown = (*map(points, figures[:3]), *map(percent, figures[3:]))
-        rows.append((name, *shown, str(len(keys))))
-        data.append((name, *(end for figure in figures for end in figure), len(keys)))
-    heads = ("reward", "gold_valid", "gold_all", "valid", "truncated")
-    note = _whose(settings, least) + (
-        f"{settings.bootstrap.level:.0%} percentile bootstrap intervals; differences are paired by question."
-    )
-    return Table(
-        "policies",
-        "Before and after",
-        ("Policy", "Reward", "Gold, valid", "Gold, all", "Valid", "Cut off", "Questions"),
-        tuple(rows),
-        note,
-        data_head=("policy", *(f"{head}{end}" for head in heads for end in ("", "_lo", "_hi")), "questions"),
-        data=tuple(data),
-    )
-
-
-def _whose(settings: Settings, least: float | None) -> str:
-    """Return whose answers the table is of, and what its gold score is."""
-    if settings.grpo.task == "toy":
-        return (
-            "Answers to the questions of the made-up task, the same that it is trained on. Gold: 1 for an answer whose "
-            "first act is the right one, else 0. Cut off: per cent. "
-        )
-    over_all = "" if least is None else f", and over all with {least:g} for the others"
-    return (
-        "Answers to questions of norms not trained on. Gold: the judge's score over answers that can be read"
-        f"{over_all}. Valid, cut off: per cent. "
-    )
+def _written(value: float | None) -> float | None:
+    """Return a value as a CSV has it: nothing where there is no number."""
+    return None if value is None or math.isnan(value) else value
 
 
 def _answers(found: Any) -> str:
     lines = []
     for when, answers in (("before", found.first), ("after", found.last)):
         for each in answers:
-            row = {"key": each.question.key, "when": when, "answer": each.answer, "truncated": each.truncated}
-            lines.append(json.dumps(row | {"reward": each.proxy, "gold": each.gold}, ensure_ascii=False))
+            row = {"key": each.question.key, "when": when, "answer": each.answer}
+            row |= {"valid": each.valid, "truncated": each.truncated}
+            for name, given in (("reward", each.proxy), ("gold", each.gold), ("norm_match", each.norm_match)):
+                row |= _given(name, given)
+            lines.append(json.dumps(row, ensure_ascii=False))
     return "\n".join(lines) + "\n"
+
+
+def _given(name: str, given: Given) -> dict[str, Any]:
+    """Return a reward, and why it is missing if it is."""
+    if isinstance(given, Missing):
+        return {name: None, f"no_{name}": given}
+    return {name: given}

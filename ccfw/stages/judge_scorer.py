@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ccfw.crisp.records import ResponseRecord, ResponseScore, Scale, Situation
-from ccfw.errors import RequestError
 from ccfw.judging.scoring import combined
 from ccfw.settings import Settings, training
 from ccfw.settings.models import ModelConfig
@@ -37,17 +36,16 @@ def scales(settings: Settings) -> dict[str, Scale]:
     return {name: JUDGED[place] for name, place in settings.rewards.scorers.items() if place in JUDGED}
 
 
-def check(settings: Settings, answers: Mapping[str, Answer]) -> None:
-    """Raise ``RequestError`` when a judge is to score what it cannot: answers of a file, or reasoning that is none."""
-    problems = []
+def problems(settings: Settings, answers: Mapping[str, Answer]) -> list[str]:
+    """Return a line for each judge that is to score what it cannot: answers of a file, or reasoning that is none."""
+    found = []
     for name, scale in scales(settings).items():
         key = f"rewards.scorers.{name}=judge_{scale.value}"
         if not answers:
-            problems.append(f"{key}: judges score answers to situations, and those of a file have none")
+            found.append(f"{key}: judges score answers to situations, and those of a file have none")
         elif scale is Scale.NORM_MATCH and not any(each.record.reasoning for each in answers.values()):
-            problems.append(f"{key}: Norm Match is of the reasoning, and these answers have none")
-    if problems:
-        raise RequestError(problems)
+            found.append(f"{key}: Norm Match is of the reasoning, and these answers have none")
+    return found
 
 
 def from_judge(
@@ -99,7 +97,7 @@ def _scored(
     result: StageResult,
 ) -> dict[str, float]:
     output = _output(context, member, scale)
-    own = StageResult(result.stage, output.folder, meter=result.meter)
+    own = StageResult(result.stage, output.folder)
     bench = responses.Bench(context.settings, Speaker.of(context, member, own))
 
     async def judge(item: tuple[str, Answer]) -> ResponseScore:
@@ -123,6 +121,7 @@ def _scored(
         finally:
             content = _parts(context, member, scale)
             output.write_manifest(context.manifest(output, own, content, scorer=name, member=member.name))
+            result.meter.add(own.meter)
     stored = list(read_records(output.records, ResponseScore, set(items)))
     responses.tell_unscored(own, [each.failure for each in stored], "scores")
     result.failed += own.failed

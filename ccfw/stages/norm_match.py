@@ -23,11 +23,12 @@ from ccfw.stages.rated import terms_of
 from ccfw.stages.responses import Collected
 from ccfw.stages.scored import bootstrap_parts, finish
 from ccfw.store import Output, digest
+from ccfw.training.figures import intervals_note
 from ccfw.training.norm_match import Graded, MethodLine, by_method, stratified
 from ccfw.training.tables import methods_table, strata_table
 
 NAME = "norm_match"
-VERSION = 1
+VERSION = 2
 Methods = Mapping[str, Mapping[str, Graded]]
 
 
@@ -41,21 +42,24 @@ def run(context: Context) -> StageResult:
     output = Output(folder_of(context, NAME, content), context.stop)
     result = StageResult(NAME, output.folder, done=sum(map(len, methods.values())))
     terms, level = terms_of(settings), settings.bootstrap.level
-    how = f"{level:.0%} percentile bootstrap intervals, whole norms resampled. Δ: over the first method, item by item."
-    lines = by_method(methods, terms)
+    how = f"Δ: over the first method, item by item. {intervals_note(level, 'norms')}"
+    asked = len(testbed.situations(context, NAME)) * settings.crisp.responses.k
+    lines = by_method(methods, terms, asked=asked)
     tables = [
         methods_table("table_27", "Methods, over valid answers", lines, f"Means over valid, scored answers. {how}")
     ]
     if settings.norm_match.invalid_outcome is not None:
         least = settings.norm_match.invalid_outcome, settings.norm_match.invalid_norm_match
         note = f"An answer that cannot be read counts as {least[0]:g}, in Norm Match as {least[1]:g}. {how}"
-        tables.append(methods_table("table_5", "Methods, over all answers", by_method(methods, terms, least), note))
+        tables.append(
+            methods_table("table_5", "Methods, over all answers", by_method(methods, terms, least, asked=asked), note)
+        )
     tables.append(strata_table(stratified(methods, terms), level))
     notes = response_tables.cautions(settings)
     with output:
         drawn = methods_figure(tables[0].records(), tables[-1].records())
         figures = [path for figure in drawn for path in figure.write(output.folder)]
-        finish(context, output, result, content, "Norm Match", tables, _metrics(lines), notes, figures)
+        finish(context, output, result, content, "Norm Match", tables, _metrics(lines), notes, figures, compared=())
     if settings.report.shown:
         print(plain(tables[0], notes), flush=True)
     return result
@@ -107,6 +111,12 @@ def _problems(settings: Settings) -> list[str]:
         if len(names) != number
     ]
     problems += [
+        f"norm_match.methods.{method}: {name} stands there twice"
+        for method, names in methods.items()
+        for name in dict.fromkeys(names)
+        if names.count(name) > 1
+    ]
+    problems += [
         f"norm_match.methods.{method}={name}: not among crisp.responses.policies: {', '.join(policies)}"
         for method, names in methods.items()
         for name in names
@@ -141,6 +151,9 @@ def _metrics(lines: list[MethodLine]) -> dict[str, float]:
             ("outcome", line.outcome.value),
             ("norm_match", line.norm_match.value),
             ("valid", line.valid),
+            ("invalid", float(line.invalid)),
+            ("unscored", float(line.outcome_unscored + line.match_unscored)),
+            ("missing", float(line.missing)),
         )
         if value is not None
     }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ccfw import __version__
 from ccfw.records import LanguageMode, SimulationMode
-from ccfw.report import build, page, research
+from ccfw.report import build, charts, findings, page, results
 from ccfw.report.board import LANGUAGES, Assistant, Board, board, unique
 from ccfw.report.composition import composition
 from ccfw.report.figures import use_fonts
@@ -17,8 +17,11 @@ from ccfw.report.plots import Figure
 from ccfw.report.published_scores import PublishedScores
 from ccfw.report.reader import PER_CHUNK
 from ccfw.report.reader_index import indexed
-from ccfw.report.research import Shelf
-from ccfw.report.sections import Chapter, Report, TableView
+from ccfw.report.research.chapter import TITLE, chapter
+from ccfw.report.research.figures import drawings
+from ccfw.report.research.shelves import Shelf
+from ccfw.report.research.tables import tables
+from ccfw.report.sections import Chapter, Link, Report, TableView
 from ccfw.report.standings import Terms
 from ccfw.resources import resource
 from ccfw.stages import researched
@@ -35,32 +38,41 @@ class Research:
 
     shelves: tuple[Shelf, ...]
     tables: tuple[TableView, ...]
+    readers: tuple[researched.Reader, ...]
+    """Pages on which situations can be read."""
 
     @classmethod
     def of(cls, context: Context) -> Research:
         """Read what there is."""
-        shelves = tuple(researched.shelves(Path(context.settings.workspace)))
-        return cls(shelves, research.tables(shelves))
+        workspace = Path(context.settings.workspace)
+        shelves = tuple(researched.shelves(workspace))
+        return cls(shelves, tables(shelves), tuple(researched.readers(workspace)))
+
+    @property
+    def told(self) -> list[str]:
+        """All that tables and links say."""
+        return [*_told(self.tables), *(text for each in self.readers for text in (each.text, each.name))]
 
     @property
     def digest(self) -> str:
-        """The hash of all that the tables say."""
-        return digest(_told(self.tables))
+        """The hash of all that tables and links say."""
+        return digest(self.told)
 
     def drawings(self) -> tuple[Figure, ...]:
         """Draw every figure."""
-        return tuple(research.drawings(self.shelves))
+        return tuple(drawings(self.shelves))
 
-    def chapters(self, figures: Sequence[Figure]) -> tuple[Chapter, ...]:
-        """Return the chapters of the page: one, or none where there is nothing."""
-        return (research.chapter(self.shelves, self.tables, figures),) if self.tables else ()
+    def chapters(self, figures: Sequence[Figure], folder: Path) -> tuple[Chapter, ...]:
+        """Return the chapters of the page in a folder: one, or none where there is nothing."""
+        links = [Link(each.text, each.place(folder)) for each in self.readers]
+        return (chapter(self.shelves, self.tables, figures, links),) if self.tables or links else ()
 
     def write(self, folder: Path) -> list[Path]:
         """Write a page of nothing else, for a workspace without dialogues, and return all paths."""
         figures = self.drawings()
         facts = (("Program", f"ccfw {__version__}"),)
         summary = "No dialogues were judged here."
-        report = Report(research.TITLE, facts, summary, (), (), self.chapters(figures))
+        report = Report(TITLE, facts, summary, (), (), self.chapters(figures, folder))
         page.write(folder / Pages.NAME, report, page.Embedded(indexed([]), [], PER_CHUNK, 0))
         return [*files(folder, self.tables, figures), folder / Pages.NAME]
 
@@ -73,8 +85,8 @@ def _told(tables: Sequence[TableView]) -> list[str]:
 class Pages:
     """A report, computed and not yet written."""
 
-    source: build.Source
-    results: build.Results
+    source: results.Source
+    results: results.Results
     tables: tuple[TableView, ...]
     research: Research
     reading: Reading
@@ -86,25 +98,25 @@ class Pages:
     def of(cls, context: Context, found: Gathered, reading: Reading, unless_interrupted: Callable[[], None]) -> Pages:
         """Compute everything but the figures; ``reading`` is what the page's reader holds."""
         source = _source(context, found)
-        results = build.compute(source, unless_interrupted)
+        computed = results.compute(source, unless_interrupted)
         unless_interrupted()
-        tables = tuple(build.tables(source, results))
-        return cls(source, results, tables, Research.of(context), reading)
+        tables = tuple(build.tables(source, computed))
+        return cls(source, computed, tables, Research.of(context), reading)
 
     @property
     def digest(self) -> str:
         """The hash of all that the files say."""
         said = [name + value for name, value in self.source.facts]
-        return digest([*said, *_told((*self.tables, *self.research.tables))])
+        return digest([*said, *_told(self.tables), *self.research.told])
 
     def write(self, folder: Path) -> list[Path]:
         """Write the tables, the figures, the summary and the page, and return their paths."""
-        figures = tuple(build.drawings(self.source, self.results))
+        figures = tuple(charts.drawings(self.source, self.results))
         drawn = self.research.drawings()
         report = build.report(self.source, self.results, [figure.view for figure in figures])
-        report = report._replace(chapters=self.research.chapters(drawn))
+        report = report._replace(chapters=self.research.chapters(drawn, folder))
         written = files(folder, (*self.tables, *self.research.tables), (*figures, *drawn))
-        write_atomically(folder / "summary.md", build.pull_request(self.source, self.results, self.NAME))
+        write_atomically(folder / "summary.md", findings.pull_request(self.source, self.results, self.NAME))
         page.write(folder / self.NAME, report, self.reading.embedded())
         return [*written, folder / "summary.md", folder / self.NAME]
 
@@ -130,7 +142,7 @@ def published() -> PublishedScores:
     return yaml_record(resource("data") / "published" / "table17.yaml", PublishedScores)
 
 
-def _source(context: Context, found: Gathered) -> build.Source:
+def _source(context: Context, found: Gathered) -> results.Source:
     settings = context.settings
     shown = found.ordered(found.found.values())
     main = _board(context, found, shown)
@@ -142,7 +154,7 @@ def _source(context: Context, found: Gathered) -> build.Source:
         counterpart = _board(context, found, runs)
         modes.append((other, runs))
     held = [(mode, judged.held) for mode, runs in modes for judged in runs]
-    return build.Source(
+    return results.Source(
         title=f"{settings.dataset.name}, judged by {found.judge}",
         facts=_facts(context, found, main),
         cautions=_cautions(found, main),
@@ -158,12 +170,12 @@ def _source(context: Context, found: Gathered) -> build.Source:
     )
 
 
-def _others(found: Gathered) -> Iterator[build.OtherGroup]:
+def _others(found: Gathered) -> Iterator[results.OtherGroup]:
     for differs, runs in found.others:
         if shown := legible(runs):
             names = unique([found.name(run) for run in shown])
-            each = (build.Other(name, run.scores, run.held) for name, run in zip(names, shown, strict=True))
-            yield build.OtherGroup(differs, tuple(each))
+            each = (results.Other(name, run.scores, run.held) for name, run in zip(names, shown, strict=True))
+            yield results.OtherGroup(differs, tuple(each))
 
 
 def _board(context: Context, found: Gathered, runs: Sequence[Judged]) -> Board:

@@ -1,21 +1,43 @@
-"""What the stages of paper 2 left in a workspace, for the report: each output known by its manifest."""
+"""What the stages of paper 2 left in a workspace, for the report: each output known by its manifest, pages to read."""
 
 from __future__ import annotations
 
-import csv
 import json
 import logging
-import math
+import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
-from ccfw.report.research import TABLES, Shelf
+from ccfw.report.research.shelves import Shelf
+from ccfw.report.research.tables import TABLES
 from ccfw.stages.crisp import ROOT
+from ccfw.stages.crisp_reader import PAGE
+from ccfw.stages.curves import rows
 
 log = logging.getLogger(__name__)
-_MOST_BYTES = 1 << 26
-"""Of one CSV: what is larger is no table that a page can show."""
+
+
+class Reader(NamedTuple):
+    """A page of an output on which its situations can be read."""
+
+    text: str
+    """What it is called: the stage and the beginning of the output's name."""
+    name: str
+    """Of the output."""
+    path: Path
+
+    def place(self, folder: Path) -> str:
+        """Return its address relative to a folder."""
+        return quote(os.path.relpath(self.path, folder).replace(os.sep, "/"))
+
+
+def readers(workspace: Path) -> Iterator[Reader]:
+    """Yield every page of situations in a workspace."""
+    for path in sorted((workspace / ROOT).glob(f"*/*/{PAGE}")):
+        stage, name = path.parent.parent.name, path.parent.name
+        yield Reader(f"situations of {stage}, {name[:8]}", name, path)
 
 
 def shelves(workspace: Path) -> list[Shelf]:
@@ -47,23 +69,5 @@ def _shelf(stage: str, path: Path, manifest: dict[str, Any], names: tuple[str, .
         small_judge=any(member["size"] == "small" for member in members),
         content=dict(content),
         settings=settings,
-        tables={name: found for name in names if (found := _rows(path.with_name(f"{name}.csv")))},
+        tables={name: found for name in names if (found := rows(path.with_name(f"{name}.csv")))},
     )
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    if not path.is_file():
-        return []
-    if path.stat().st_size > _MOST_BYTES:
-        raise ValueError(f"{path.name} has more than {_MOST_BYTES} bytes")
-    found = csv.DictReader(path.read_text("utf-8").splitlines())
-    return [{str(name): _value(cell) for name, cell in row.items()} for row in found]
-
-
-def _value(cell: Any) -> Any:
-    """Return a cell as a number where it is one, ``None`` where it is empty."""
-    try:
-        value = float(cell)
-    except (TypeError, ValueError):
-        return cell or None
-    return value if math.isfinite(value) else None

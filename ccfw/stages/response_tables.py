@@ -57,31 +57,18 @@ def _means(each: Collected, answers: Sequence[ResponseRecord], settings: Setting
 
 
 def clustered_means(values: Sequence[Sequence[float | None]], norms: Sequence[str], settings: Settings) -> list[Any]:
-    """Return the mean of each column with its percentile interval, whole norms drawn; of one norm there is none."""
+    """Return the mean of each column with its percentile interval, whole norms drawn; of few norms there is none."""
     import numpy as np
 
+    from ccfw.align.alignment import ALL, Terms
     from ccfw.stats.bootstrap import Interval
-    from ccfw.stats.intervals import ratio_intervals
+    from ccfw.training.figures import means
 
     columns = len(values[0]) if values else len(Scale)
-    if not values:
-        return [Interval(None, None, None, 0)] * columns
     array = np.array([[np.nan if x is None else x for x in row] for row in values], dtype=np.float64)
-    there, clusters = ~np.isnan(array), np.asarray(norms)
-    terms = settings.bootstrap
-    bounds = ratio_intervals(
-        np.where(there, array, 0.0),
-        there.astype(np.float64),
-        np.random.default_rng(settings.seed),
-        resamples=terms.resamples,
-        level=terms.level,
-        clusters=clusters,
-    )
-    means, lows, highs = ([None if np.isnan(x) else x for x in side[0].tolist()] for side in bounds)
-    several = [len(set(clusters[there[:, column]].tolist())) > 1 for column in range(columns)]
-    ends = [(low, high) if many else (None, None) for low, high, many in zip(lows, highs, several, strict=True)]
-    counts = there.sum(axis=0).tolist()
-    return [Interval(mean, *end, n) for mean, end, n in zip(means, ends, counts, strict=True)]
+    terms = Terms(settings.seed, settings.bootstrap.resamples, settings.bootstrap.level)
+    found = means(array.reshape(-1, columns), norms, terms)
+    return [Interval(*figure, n) for figure, n in zip(found.figures[ALL], found.items[ALL], strict=True)]
 
 
 def metrics(row: PolicyRow) -> dict[str, float]:

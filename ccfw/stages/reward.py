@@ -2,104 +2,70 @@
 
 Reads   the pairs that *preferences* stored under the same settings, or a file of them (``reward.pairs``).
 Writes  ``crisp/reward/<fingerprint>/``: ``model/`` as every loader of Hugging Face reads it, with ``card.json`` and
-        ``README.md``; ``report.md``; ``accuracy.csv`` by kind, culture and length gap; ``calibration.csv``;
-        ``margins.csv``; ``curve.csv``; figures; checkpoints until it is finished.
+        ``README.md``; ``report.md``; ``accuracy.csv`` by kind, culture and length gap; ``calibration``, ``margins``
+        and ``curve``, each as CSV and as a figure; checkpoints until it is finished.
 Method  TRL's ``RewardTrainer`` on any causal language model. Beside the model stand two controls that never read the
-        question: the longer answer, and a model of the words alone. The same line goes on from the last checkpoint.
+        question: the longer answer, and a model of the words alone. The same line goes on from the last checkpoint;
+        one that asks for other intervals has the model that is there reported anew (``ccfw.stages.trained``).
 """
 
 from __future__ import annotations
 
-import json
-import logging
-import shutil
-from collections.abc import Mapping, Sequence
-from importlib.metadata import version
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ccfw.align.alignment import ALL, Figure, Group
 from ccfw.crisp.pairs import longer, triplet_pairs
-from ccfw.crisp.records import Preference
+from ccfw.crisp.records import PairKind, Preference
 from ccfw.errors import RequestError, StoreError
 from ccfw.report.agreement import Table, number, percent
-from ccfw.report.crisp import plain
 from ccfw.report.writing import comma_separated
 from ccfw.settings import Settings
-from ccfw.stages import preferences, testbed
+from ccfw.settings.training import CONTROLS, RewardConfig
+from ccfw.stages import preferences, testbed, trained
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.crisp import folder_of
 from ccfw.stages.rated import terms_of
-from ccfw.stages.scored import bootstrap_parts, finish, from_model
-from ccfw.store import Output, digest, fingerprint, read_records, write_atomically
-from ccfw.training.guard import check_installed
-from ccfw.training.pairs import Calibration, Margin, accuracies, calibration
-from ccfw.training.planning import reward_plan, shown_training
-from ccfw.training.scoring import CARD
-from ccfw.training.splitting import Split, split_by_norm, split_faults
+from ccfw.stages.trained import OWN, Held, Learner, Lesson, Told, Training, from_file, lesson
+from ccfw.stop import Stop
+from ccfw.store import read_records, write_atomically
+from ccfw.training.pairs import Calibration, Margin, accuracies, calibration, fault_of
 from ccfw.training.texts import Text, question_text
 from ccfw.training.wording import wording_margins
 
-log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from ccfw.training.reward import Trained
+
 NAME = "reward"
-VERSION = 1
-MODEL = "model"
-_PARTITIONS = {"all": "", "kind": "Kind", "culture": "Culture", "length_gap": "Length"}
+MODEL = trained.MODEL
+_PARTITIONS = {"culture": "Culture", "length_gap": "Length"}
+_KINDS = {
+    PairKind.GAP: "Outcome scores apart",
+    PairKind.APPROPRIATE_GENERIC: "Appropriate > generic",
+    PairKind.APPROPRIATE_OPPOSITE: "Appropriate > opposite",
+    PairKind.GENERIC_OPPOSITE: "Generic > opposite",
+}
 
 
-class Held(NamedTuple):
-    """What the held-out pairs came to, by orderer: the model and the controls."""
+class Orders(NamedTuple):
+    """How the held-out pairs are ordered, by role: the model's own, and the controls."""
 
+    margins: Mapping[str, Sequence[float]]
     accuracy: Mapping[str, Mapping[Group, Figure]]
     pairs: Mapping[Group, int]
-    margins: Mapping[str, Sequence[float]]
     calibration: Calibration | None
-    kept: Sequence[Preference]
-    """The pairs that the margins are of, in the same order."""
-    unscored: int
-    """Pairs of which an answer gets no reward."""
-
-
-def parts(context: Context) -> dict[str, Any]:
-    """Return everything that decides the reward model; its hash names the output folder."""
-    settings = context.settings
-    plan_only = {"save_every", "micro_batch", "pairs"}
-    return {
-        "reward": settings.reward.model_dump(mode="json", exclude=plan_only),
-        "pairs": digest(sorted(each.model_dump_json() for each in stored_pairs(context))),
-        **bootstrap_parts(settings),
-        "version": VERSION,
-    }
+    """Of the model."""
 
 
 def folder(context: Context) -> Path:
     """Return where the job's reward model is, or will be."""
-    return folder_of(context, NAME, parts(context))
+    return _training(context, stored_pairs(context)).folder
 
 
 def run(context: Context) -> StageResult:
     """Train what is not trained yet, order the held-out pairs, and write what came of it."""
-    check_installed(f"stage={NAME}")
-    settings, content = context.settings, parts(context)
-    split = _split(context)
-    output = Output(folder_of(context, NAME, content), context.stop)
-    result = StageResult(NAME, output.folder, done=len(split.held_out))
-    with output:
-        if (output.folder / MODEL / CARD).is_file() and output.read_manifest().get("status") == "ok":
-            result.done, result.skipped = 0, len(split.held_out)
-            return result
-        trained = _train(context, output, split)
-        if not trained.finished:
-            result.interrupted, result.stopped = True, "interrupted; the same line goes on from the last checkpoint"
-            result.done = 0
-            output.write_manifest(context.manifest(output, result, content))
-            return result
-        _save(trained, output.folder / MODEL)
-        held = _held_out(context, output.folder / MODEL, split)
-        _write(context, output, result, content, split, held, trained)
-    if settings.report.shown:
-        print(plain(_accuracy_table(held, settings), _notes(held, trained)), flush=True)
-    return result
+    return _training(context, stored_pairs(context)).run()
 
 
 def plan(context: Context) -> tuple[int, int]:
@@ -107,154 +73,103 @@ def plan(context: Context) -> tuple[int, int]:
     settings = context.settings
     if settings.reward.pairs is None and preferences.NAME in settings.stage.runs:
         found = testbed.situations(context, NAME)
-        split = _parted(
-            settings, [pair for each in found if each.triplet for pair in triplet_pairs(each, each.triplet)]
-        )
+        pairs = [pair for each in found if each.triplet for pair in triplet_pairs(each, each.triplet)]
     else:
-        split = _split(context)
-    print(
-        shown_training(NAME, settings.reward, reward_plan(settings.reward, split.train, len(split.held_out)), "pairs")
-    )
-    return 0, 0
+        pairs = stored_pairs(context)
+    return _training(context, pairs).plan()
 
 
 def stored_pairs(context: Context) -> list[Preference]:
     """Return the pairs of the job; raise ``RequestError`` when there are none, or they cannot be read."""
     given = context.settings.reward.pairs
-    if given is None:
-        path = folder_of(context, preferences.NAME, preferences.parts(context)) / preferences.LIST
-        missing = f"stage={NAME}: no pairs at {path}; make them first with stage={preferences.NAME} and the same line"
-    else:
-        path = Path(given)
-        missing = f"reward.pairs={given}: no pairs there"
+    if given is not None:
+        return from_file("reward.pairs", given, Preference)
+    path = folder_of(context, preferences.NAME, preferences.parts(context)) / preferences.LIST
     try:
-        found = list(read_records(path, Preference, whole=given is not None))
+        found = list(read_records(path, Preference))
     except StoreError as error:
-        raise RequestError([f"reward.pairs: {error}"]) from None
+        raise RequestError([f"stage={NAME}: {error}"]) from None
     if not found:
-        raise RequestError([missing])
+        make = f"make them first with stage={preferences.NAME} and the same line"
+        raise RequestError([f"stage={NAME}: no pairs at {path}; {make}"])
     return found
 
 
-def _split(context: Context) -> Split[Preference]:
-    return _parted(context.settings, stored_pairs(context))
-
-
-def _parted(settings: Settings, pairs: Sequence[Preference]) -> Split[Preference]:
-    """Return what is trained on and what is held out; raise ``RequestError`` when one of the two would be empty."""
-    there = sorted({each.kind.value for each in pairs})
-    unknown = [kind for kind in settings.reward.kinds if kind not in there]
+def _training(context: Context, pairs: Sequence[Preference]) -> Training[Preference]:
+    wanted, there = context.settings.reward.kinds, sorted({each.kind.value for each in pairs})
+    unknown = [kind for kind in wanted if kind not in there]
     problems = [f"reward.kinds={kind}: no pair is of it; there: {', '.join(there)}" for kind in unknown]
-    split = split_by_norm(pairs, settings.reward.held_out, settings.seed)
-    train = tuple(each for each in split.train if not settings.reward.kinds or each.kind.value in settings.reward.kinds)
-    parted = Split(train, split.held_out)
-    if problems := problems or split_faults(parted, "reward.held_out", settings.reward.held_out, "pair"):
-        raise RequestError(problems)
-    return parted
+    taught = lesson(
+        LEARNER,
+        context.settings,
+        pairs,
+        problems=problems,
+        taught=lambda each: not wanted or each.kind.value in wanted,
+    )
+    return Training(LEARNER, context, taught)
 
 
-def _train(context: Context, output: Output, split: Split[Preference]) -> Any:
+def _fault_of(pair: Preference) -> str | None:
+    fault = fault_of(pair)
+    return None if fault is None else f"of kind {pair.kind.value} with {fault}"
+
+
+def _texts(pair: Preference) -> tuple[Text, ...]:
+    question = question_text(pair.culture, pair.scenario, pair.question)
+    answers = {"chosen": pair.chosen, "rejected": pair.rejected}
+    return tuple(Text(f"{pair.pair_id}::{name}", question, answer) for name, answer in answers.items())
+
+
+def _train(config: RewardConfig, pairs: Sequence[Preference], target: Path, seed: int, stop: Stop) -> Trained:
     from ccfw.training.reward import train
 
-    return train(context.settings.reward, split.train, output.folder, context.settings.seed, context.stop)
+    return train(config, pairs, target, seed, stop)
 
 
-def _save(trained: Any, target: Path) -> None:
-    from ccfw.training.reward import save
-
-    save(trained, target)
+# ---- what came of it
 
 
-def _held_out(context: Context, model: Path, split: Split[Preference]) -> Held:
-    """Have the saved model read the held-out pairs, through the door by which every other stage asks it."""
-    settings = context.settings
-    texts = {
-        (each.pair_id, name): Text(
-            f"{each.pair_id}::{name}",
-            question_text(each.culture, each.scenario, each.question),
-            getattr(each, name),
-        )
-        for each in split.held_out
-        for name in ("chosen", "rejected")
-    }
-    found = from_model(context, settings.reward.name, str(model), list(texts.values())).rewards
-    given = {key: found.get(each.text_id) for key, each in texts.items()}
-    pairs = [
-        (each, one - other)
-        for each in split.held_out
-        if (one := given[each.pair_id, "chosen"]) is not None and (other := given[each.pair_id, "rejected"]) is not None
-    ]
-    kept = [pair for pair, _ in pairs]
-    margins = {
-        settings.reward.name: [margin for _, margin in pairs],
-        "words alone": wording_margins(split.train, kept),
-        "longer": [longer(pair) - 0.5 for pair in kept],
-    }
-    accuracy: dict[str, Mapping[Group, Figure]] = {}
-    counts: Mapping[Group, int] = {}
-    for name, values in margins.items():
-        accuracy[name], counts = accuracies(list(map(Margin, kept, values)), terms_of(settings))
-    unscored = len(split.held_out) - len(kept)
-    return Held(accuracy, counts, margins, calibration(margins[settings.reward.name]), kept, unscored)
+def _tell(settings: Settings, taught: Lesson[Preference], held: Held[Preference], target: Path) -> Told:
+    from ccfw.training.drawing import histogram, reliability
 
-
-def _write(
-    context: Context,
-    output: Output,
-    result: StageResult,
-    content: Mapping[str, Any],
-    split: Split[Preference],
-    held: Held,
-    trained: Any,
-) -> None:
-    from ccfw.training.drawing import curves, histogram
-    from ccfw.training.reward import CHECKPOINTS
-
-    settings, target = context.settings, output.folder / MODEL
-    margins = held.margins[settings.reward.name]
-    table, bins = _accuracy_table(held, settings), _calibration_table(held)
-    figures = [
-        *histogram(
-            margins,
-            "margin of a held-out pair: reward of the chosen less that of the rejected",
-            output.folder / "margins",
-        ),
-        *curves(curve_series(trained.curve), "step", output.folder / "curve"),
-    ]
-    write_atomically(output.folder / "curve.csv", curve_csv(trained.curve))
+    found = orders(settings, taught, held)
+    across = "margin of a held-out pair: reward of the chosen less that of the rejected"
+    written = histogram(found.margins[OWN], across, target / "margins")
     rows = [
         (pair.pair_id, pair.kind.value, *values)
-        for pair, *values in zip(held.kept, *held.margins.values(), strict=True)
+        for pair, *values in zip(held.kept, *found.margins.values(), strict=True)
     ]
-    write_atomically(output.folder / "margins.csv", comma_separated(("pair_id", "kind", *held.margins), rows))
-    card = _card(settings, split, held, trained, fingerprint(content))
-    write_atomically(target / "README.md", _readme(card, table))
-    counts = {"train": len(split.train), "held_out": len(split.held_out), "unscored": held.unscored}
-    finish(
-        context,
-        output,
-        result,
-        content,
-        "Reward model",
-        [table, bins],
-        _metrics(held, settings),
-        _notes(held, trained),
-        figures,
-        counts,
-    )
-    write_atomically(target / CARD, json.dumps(card, indent=2, ensure_ascii=False) + "\n")
-    shutil.rmtree(output.folder / CHECKPOINTS, ignore_errors=True)
+    head = ("pair_id", "kind", *_names(settings, found.margins))
+    write_atomically(target / "margins.csv", comma_separated(head, rows))
+    if found.calibration is not None:
+        written += reliability(found.calibration.bins, target / "calibration")
+    tables = [_accuracy_table(found, settings), _calibration_table(found.calibration)]
+    return Told(tables, {"accuracy": found.accuracy[OWN][ALL]}, _metrics(found), written)
 
 
-def _accuracy_table(held: Held, settings: Settings) -> Table:
-    names = list(held.accuracy)
+def orders(settings: Settings, taught: Lesson[Preference], held: Held[Preference]) -> Orders:
+    """Return how model and controls order the held-out pairs, each under its role."""
+    words, length = CONTROLS
+    margins: dict[str, Sequence[float]] = {
+        OWN: [chosen - rejected for chosen, rejected in held.rewards],
+        words: wording_margins(taught.split.train, held.kept),
+        length: [longer(pair) - 0.5 for pair in held.kept],
+    }
+    terms = terms_of(settings)
+    found = {role: accuracies(list(map(Margin, held.kept, values)), terms) for role, values in margins.items()}
+    accuracy = {role: figures for role, (figures, _) in found.items()}
+    return Orders(margins, accuracy, found[OWN][1], calibration(margins[OWN]))
+
+
+def _names(settings: Settings, roles: Iterable[str]) -> list[str]:
+    return [settings.reward.name if role == OWN else role for role in roles]
+
+
+def _accuracy_table(found: Orders, settings: Settings) -> Table:
+    names = _names(settings, found.accuracy)
     rows = tuple(
-        (
-            f"{_PARTITIONS[group[0]]} {group[1]}".strip(),
-            *(percent(held.accuracy[name][group]) for name in names),
-            str(count),
-        )
-        for group, count in held.pairs.items()
+        (_heading(group), *(percent(own[group]) for own in found.accuracy.values()), str(count))
+        for group, count in found.pairs.items()
     )
     note = (
         f"Per cent of held-out pairs whose chosen answer gets the higher reward; 50 is chance, a tie counts half. "
@@ -264,14 +179,13 @@ def _accuracy_table(held: Held, settings: Settings) -> Table:
     )
     bounds = [f"{name}{end}" for name in names for end in ("", "_lo", "_hi")]
     data = tuple(
-        (*group, *(end for name in names for end in held.accuracy[name][group]), count)
-        for group, count in held.pairs.items()
+        (*group, *(end for own in found.accuracy.values() for end in own[group]), count)
+        for group, count in found.pairs.items()
     )
-    head = ("Held-out pairs", *names, "Pairs")
     return Table(
         "accuracy",
         "Accuracy on held-out norms",
-        head,
+        ("Held-out pairs", *names, "Pairs"),
         rows,
         note,
         data_head=("partition", "group", *bounds, "pairs"),
@@ -279,8 +193,14 @@ def _accuracy_table(held: Held, settings: Settings) -> Table:
     )
 
 
-def _calibration_table(held: Held) -> Table:
-    found = held.calibration
+def _heading(group: Group) -> str:
+    partition, name = group
+    if partition == "kind":
+        return _KINDS[PairKind(name)]
+    return f"{_PARTITIONS[partition]}: {name}" if partition in _PARTITIONS else "All"
+
+
+def _calibration_table(found: Calibration | None) -> Table:
     bins = found.bins if found else ()
     rows = tuple((f"≤ {end:.2f}", number(stated), number(hit), str(count)) for end, stated, hit, count in bins)
     note = "Stated: the probability that the model gives the answer it prefers. "
@@ -289,77 +209,46 @@ def _calibration_table(held: Held) -> Table:
             f"Expected calibration error {found.error:.3f}, Brier score {found.brier:.3f} (0.25 knows nothing), "
             f"loss {found.loss:.3f} (0.693 knows nothing)."
         )
-    return Table("calibration", "Calibration", ("Stated", "Mean stated", "Right", "Pairs"), rows, note)
+    return Table(
+        "calibration",
+        "Calibration",
+        ("Stated", "Mean stated", "Right", "Pairs"),
+        rows,
+        note,
+        data_head=("stated_at_most", "mean_stated", "right", "pairs"),
+        data=bins,
+    )
 
 
-def _notes(held: Held, trained: Any) -> list[str]:
-    notes = [f"{held.unscored} held-out pairs have an answer without a reward."] if held.unscored else []
-    if trained.cut or trained.too_long:
-        notes.append(
-            f"The question did not fit whole in {trained.cut} training texts; {trained.too_long} pairs were left out, "
-            "since an answer alone did not fit."
-        )
-    return notes
-
-
-def _metrics(held: Held, settings: Settings) -> dict[str, float]:
-    own = held.accuracy[settings.reward.name]
-    found = {
-        f"accuracy/{kind}{suffix}": value
-        for group, kind in [(ALL, "all"), *((group, group[1]) for group in own if group[0] == "kind")]
+def _metrics(found: Orders) -> dict[str, float]:
+    own = found.accuracy[OWN]
+    metrics = {
+        f"accuracy/{group[1]}{suffix}": value
+        for group in own
+        if group == ALL or group[0] == "kind"
         for suffix, value in zip(("", "_lo", "_hi"), own[group], strict=True)
         if value is not None
     }
-    for control in ("words alone", "longer"):
-        value = held.accuracy[control][ALL].value
+    for control in CONTROLS:
+        value = found.accuracy[control][ALL].value
         if value is not None:
-            found[f"accuracy/control_{control.replace(' ', '_')}"] = value
-    if held.calibration:
-        found |= {"calibration_error": held.calibration.error, "held_out_loss": held.calibration.loss}
-    return found
+            metrics[f"accuracy/control_{control.replace(' ', '_')}"] = value
+    if found.calibration:
+        metrics |= {"calibration_error": found.calibration.error, "held_out_loss": found.calibration.loss}
+    return metrics
 
 
-def _card(settings: Settings, split: Split[Preference], held: Held, trained: Any, own: str) -> dict[str, Any]:
-    figure = held.accuracy[settings.reward.name][ALL]
-    return {
-        "name": settings.reward.name,
-        "fingerprint": own,
-        "settings": settings.reward.model_dump(mode="json"),
-        "seed": settings.seed,
-        "train_pairs_sha256": digest(each.model_dump_json() for each in split.train),
-        "held_out_pairs_sha256": digest(each.model_dump_json() for each in split.held_out),
-        "train_pairs": len(split.train),
-        "held_out_pairs": len(split.held_out),
-        "trained_norms": sorted({each.norm_id for each in split.train}),
-        "steps": trained.steps,
-        "trained_parameters": trained.trainable,
-        "questions_cut": trained.cut,
-        "pairs_too_long": trained.too_long,
-        "held_out_accuracy": figure._asdict(),
-        "versions": {name: version(name) for name in ("torch", "transformers", "trl", "peft")},
-    }
-
-
-def _readme(card: Mapping[str, Any], table: Table) -> str:
-    intro = (
-        f"# Reward model {card['name']}\n\nA Bradley–Terry model of cultural appropriateness in situations: a sequence "
-        "classifier with one output. It reads a chat of two turns: `Culture: …`, the scenario and the question; and "
-        f"the answer.\n\nTrained on {card['train_pairs']} pairs ({card['train_pairs_sha256']}), held against "
-        f"{card['held_out_pairs']} of other norms ({card['held_out_pairs_sha256']}). Everything else is in `{CARD}`.\n"
-    )
-    return f"{intro}\n{table.markdown()}"
-
-
-def curve_series(curve: Sequence[Mapping[str, float]]) -> dict[str, list[tuple[float, float]]]:
-    """Return what a figure of a training curve shows: points by what was logged."""
-    names = ("loss", "accuracy", "margin", "mean_reward", "grad_norm", "learning_rate")
-    found = {name: [(float(step), each[name]) for step, each in enumerate(curve, 1) if name in each] for name in names}
-    return {name: points for name, points in found.items() if points}
-
-
-def curve_csv(curve: Sequence[Mapping[str, float]]) -> str:
-    """Return a training curve as CSV."""
-    names = list(dict.fromkeys(name for each in curve for name in each if "runtime" not in name))
-    return comma_separated(
-        ["step", *names], [[place, *(each.get(name) for name in names)] for place, each in enumerate(curve, 1)]
-    )
+LEARNER = Learner(
+    stage=NAME,
+    title="Reward model",
+    about=(
+        "A Bradley–Terry model of cultural appropriateness in situations: a sequence classifier with one output. It "
+        "reads a chat of two turns: `Culture: …`, the scenario and the question; and the answer."
+    ),
+    noun="pair",
+    prompt="question",
+    fault_of=_fault_of,
+    texts=_texts,
+    train=_train,
+    tell=_tell,
+)

@@ -19,9 +19,10 @@ from ccfw.report.crisp import page
 from ccfw.settings import Settings
 from ccfw.stages import judge_scorer
 from ccfw.stages.context import Context, StageResult
-from ccfw.stages.crisp import folder_of, track
+from ccfw.stages.crisp import costs, folder_of, track
+from ccfw.stages.curves import CURVE, LOOKS, curves
 from ccfw.stages.judge_scorer import Answer
-from ccfw.store import Output, RecordFile, digest, fingerprint, read_records, write_atomically
+from ccfw.store import Output, RecordFile, digest, fingerprint, flat, read_records, write_atomically
 from ccfw.training.texts import Reward, Text, read_rewards
 
 log = logging.getLogger(__name__)
@@ -46,19 +47,24 @@ class Scorer(NamedTuple):
 
 
 def scorers(
-    context: Context, texts: Sequence[Text], answers: Mapping[str, Answer], result: StageResult
+    context: Context,
+    texts: Sequence[Text],
+    answers: Mapping[str, Answer],
+    result: StageResult,
+    wrong: Sequence[str] = (),
 ) -> list[Scorer]:
     """Return every scorer of the job with its rewards of texts; raise ``RequestError`` with all that is wrong.
 
-    ``answers`` are those texts that a judge can be shown. Calls, failures and a stop are counted into ``result``.
+    ``answers`` are those texts that a judge can be shown; ``wrong`` is what is wrong with the request besides. Calls,
+    failures and a stop are counted into ``result``.
     """
     places = {name: _place(context, place) for name, place in context.settings.rewards.scorers.items()}
     if not places:
         how = "+rewards.scorers.<name>=<file of rewards, or a model's folder or name>"
-        raise RequestError([f"stage={result.stage}: whose rewards? {how}"])
-    judge_scorer.check(context.settings, answers)
+        raise RequestError([*wrong, f"stage={result.stage}: whose rewards? {how}"])
     taken = ", ".join(sorted(_TAKEN))
-    problems = [
+    problems = [*wrong, *judge_scorer.problems(context.settings, answers)]
+    problems += [
         f"rewards.scorers.{name}: is the name of a baseline, as are {taken}" for name in sorted(_TAKEN & set(places))
     ]
     files: dict[str, Scorer] = {}
@@ -68,7 +74,7 @@ def scorers(
             continue
         if path.suffix in _FILES or path.is_file():
             files[name] = _from_file(name, path, problems)
-        elif not path.is_dir() and (path.is_absolute() or place.startswith(".") or place.count("/") > 1):
+        elif is_nowhere(place):
             problems.append(f"rewards.scorers.{name}={place}: no such file or folder")
     if problems:
         raise RequestError(problems)
@@ -80,6 +86,22 @@ def scorers(
         else:
             found.append(files.get(name) or from_model(context, name, place, texts))
     return found
+
+
+def read_by_models(settings: Settings) -> list[str]:
+    """Return the scorers of the job that are reward models, each by its key and value."""
+    places = ((name, place, Path(place)) for name, place in settings.rewards.scorers.items())
+    return [
+        f"rewards.scorers.{name}={place}"
+        for name, place, path in places
+        if not (place in judge_scorer.JUDGED or path.suffix in _FILES or path.is_file() or is_nowhere(place))
+    ]
+
+
+def is_nowhere(place: str) -> bool:
+    """Whether a place that is said as a folder's is none; any other may be a name on the Hub."""
+    path = Path(place)
+    return not path.is_dir() and (path.is_absolute() or place.startswith(".") or place.count("/") > 1)
 
 
 def trained_norms(context: Context) -> frozenset[str]:
@@ -168,17 +190,36 @@ def finish(
     notes: Sequence[str],
     figures: Sequence[Path] = (),
     counts: Mapping[str, int] = {},
+    compared: Sequence[Output] | None = None,
 ) -> None:
-    """Write a stage's report, tables and manifest, and log them."""
-    manifest = context.manifest(output, result, content, counts=dict(counts))
-    texts = {"report.md": page(title, made, manifest["paid"], notes)} | {
-        f"{each.name}.csv": each.csv() for each in made
-    }
+    """Write a stage's report, tables and manifest, and log them with what training showed, if it was training.
+
+    The numbers of a figure stand beside it in a CSV of its name, which is logged with it. ``compared`` are the outputs
+    that hold what a comparison paid for, whose cost is told, of none nothing; ``None``: the output paid for itself.
+    """
+    manifest = context.manifest(output, result, content, counts=dict(counts), metrics=dict(metrics))
+    paid, of = manifest["paid"], "in all"
+    if compared is not None:
+        del manifest["paid"]
+        paid, of = costs(compared), "for what is compared, whichever job paid it"
+    texts = {"report.md": page(title, made, paid, notes, of)} | {f"{each.name}.csv": each.csv() for each in made}
     for name, text in texts.items():
         write_atomically(output.folder / name, text)
-    output.write_manifest(manifest)
-    files = [*(output.folder / name for name in texts), *figures, output.manifest]
-    track(context, result.stage, "", content, metrics, files)
+    numbers = {path.with_suffix(".csv").name for path in figures} | {CURVE, LOOKS}
+    names = dict.fromkeys([*texts, *(path.name for path in figures), *sorted(numbers)])
+    output.write_manifest(manifest | {"files": [name for name in names if (output.folder / name).is_file()]})
+    track_stored(context, output, result.stage)
+
+
+def track_stored(context: Context, output: Output, stage: str) -> None:
+    """Log what a stage wrote, as its manifest says, unless it is logged: a tracker may have been out at the time."""
+    manifest = output.read_manifest()
+    if "metrics" not in manifest or context.settings.tracking.name == "none":
+        return
+    content = manifest["fingerprint_of"]
+    files = [*(output.folder / name for name in manifest["files"]), output.manifest]
+    params = {name: "null" if value is None else str(value) for name, value in flat(content).items()}
+    track(context, stage, "", content, manifest["metrics"], files, curves(output.folder), params)
 
 
 def bootstrap_parts(settings: Settings) -> dict[str, Any]:

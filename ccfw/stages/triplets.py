@@ -2,8 +2,8 @@
 
 Reads   the situations of the job with their triplets, those that ship or those that *preferences* had made; rewards by
         every scorer of ``rewards.scorers``.
-Writes  ``crisp/triplets/<fingerprint>/``: ``report.md``, ``triplets.csv`` with every culture, ``triplets.png`` and
-        ``.svg``.
+Writes  ``crisp/triplets/<fingerprint>/``: ``report.md``, ``triplets.csv`` with every culture, ``differences.csv`` of
+        every two scorers, and ``rankings`` as SVG, PNG and CSV.
 Method  ``ccfw.training.ranking``. Situations of norms that one of the scorers was trained on are left out for all, and
         counted.
 """
@@ -15,9 +15,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ccfw.align.alignment import ALL, Group
+from ccfw.align.alignment import ALL, Group, Terms
 from ccfw.crisp.records import ResponseRecord, Situation, Triplet, TripletRecord
 from ccfw.errors import RequestError
+from ccfw.report.agreement import Table, signed_percent
 from ccfw.report.crisp import plain
 from ccfw.settings import Settings
 from ccfw.stages import judge_scorer, preferences, testbed
@@ -26,18 +27,21 @@ from ccfw.stages.crisp import Due, all_calls, folder_of
 from ccfw.stages.rated import terms_of
 from ccfw.stages.scored import Scorer, bootstrap_parts, finish, scorers, tell_missing, trained_norms
 from ccfw.store import Output, digest, read_records
-from ccfw.training.ranking import CHANCE, RankingLine, TripletRewards, ranking
-from ccfw.training.tables import ranking_table
+from ccfw.training.differences import differences
+from ccfw.training.ranking import RankingLine, TripletRewards, figures_by_triplet, ranking
+from ccfw.training.tables import RANKINGS, differences_table, ranking_table
 from ccfw.training.texts import Text, situation_text
 
 log = logging.getLogger(__name__)
 NAME = "triplets"
-VERSION = 1
+VERSION = 2
 ROLES = tuple(Triplet.model_fields)
 
 
 def run(context: Context) -> StageResult:
     """Rank every triplet by every scorer, and write the table."""
+    from ccfw.training.drawing import ranking_figure
+
     settings = context.settings
     pairs, counts = _unseen(context)
     texts = [each for situation, triplet in pairs for each in texts_of(situation, triplet)]
@@ -55,15 +59,25 @@ def run(context: Context) -> StageResult:
     content = _parts(settings, texts, every)
     output = Output(folder_of(context, NAME, content), context.stop)
     result.out, result.done = output.folder, len(kept)
-    found = {each.name: ranking(_rewards(kept, each), terms_of(settings)) for each in every}
-    table = ranking_table(found, settings.bootstrap.level)
+    terms, rewards = terms_of(settings), {each.name: _rewards(kept, each) for each in every}
+    found = {name: ranking(own, terms) for name, own in rewards.items()}
+    tables = [ranking_table(found, terms.level), *_differences(rewards, terms)]
     notes = _notes(counts)
     with output:
-        figures = _draw(found, output)
-        finish(context, output, result, content, "Triplets", [table], _metrics(found), notes, figures, counts)
+        drawn = ranking_figure([row for row in tables[0].records() if (row["partition"], row["group"]) == ALL])
+        figures = [path for figure in drawn for path in figure.write(output.folder)]
+        more = notes, figures, counts, ()
+        finish(context, output, result, content, "Triplets", tables, _metrics(found), *more)
     if settings.report.shown:
-        print(plain(table, notes), flush=True)
+        print("\n\n".join(plain(table, notes) for table in tables), flush=True)
     return result
+
+
+def _differences(rewards: Mapping[str, Sequence[TripletRewards]], terms: Terms) -> list[Table]:
+    found = differences({name: figures_by_triplet(own) for name, own in rewards.items()}, terms)
+    title = "Differences between reward models"
+    made = differences_table(found, title, RANKINGS, terms.level, "norms", lambda _: signed_percent)
+    return [made] if found else []
 
 
 def plan(context: Context) -> tuple[int, int]:
@@ -169,16 +183,3 @@ def _metrics(found: Mapping[str, Mapping[Group, RankingLine]]) -> dict[str, floa
         for suffix, value in zip(("", "_lo", "_hi"), figure, strict=True)
         if value is not None
     }
-
-
-def _draw(found: Mapping[str, Mapping[Group, RankingLine]], output: Output) -> list[Any]:
-    from ccfw.training.drawing import grouped_bars
-
-    bars = {name: [100 * (f.value or 0) for f in lines[ALL].figures.values()] for name, lines in found.items()}
-    ends = {
-        name: [(100 * (f.low or 0), 100 * (f.high or 0)) for f in lines[ALL].figures.values()]
-        for name, lines in found.items()
-    }
-    labels = ["A > G", "A > O", "G > O", "A first", "A > G > O"]
-    chance = [100 * value for value in CHANCE.values()]
-    return grouped_bars(labels, bars, ends, chance, "per cent of triplets", output.folder / NAME)

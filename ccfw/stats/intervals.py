@@ -23,6 +23,8 @@ from ccfw.stats.resampling import (
 
 Method = Literal["percentile", "bca", "studentised"]
 
+FEW = 10
+"""Units, drawn as wholes, below which there is no interval and no test."""
 _ROUNDING = 1e-12
 _NORMAL = NormalDist()
 
@@ -33,6 +35,11 @@ class Bounds(NamedTuple):
     point: Array
     low: Array
     high: Array
+
+
+def supported(bounds: Bounds, enough: NDArray[np.bool_]) -> Bounds:
+    """Return bounds (slices × figures) without an interval where ``enough`` is not set."""
+    return bounds._replace(low=np.where(enough, bounds.low, np.nan), high=np.where(enough, bounds.high, np.nan))
 
 
 def _quantiles(draws: Array, shares: Array) -> Array:

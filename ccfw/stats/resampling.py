@@ -85,6 +85,19 @@ class Slices:
         return np.concatenate(parts)
 
 
+def units_in(slices: Slices, there: NDArray[np.bool_], units: Ints) -> Ints:
+    """Return of how many units each slice has an item (slices × columns); ``there`` is items × columns."""
+    parts = []
+    for codes, groups in slices.partitions(len(there)):
+        size = int(units.max(initial=-1)) + 1
+        keys, places = np.unique(codes * size + units, return_inverse=True)
+        order = np.argsort(places, kind="stable")
+        starts = np.searchsorted(places[order], np.arange(len(keys)))
+        met = np.logical_or.reduceat(there[order], starts, axis=0) if len(keys) else there
+        parts.append(Slices((), (keys // max(size, 1),), (groups,)).sums(met.astype(np.int64))[1:])
+    return np.concatenate(parts)
+
+
 class Resampled(NamedTuple):
     """Figures of the sample and of each resample."""
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from ccfw.align.alignment import Figure, Terms
 from ccfw.stats.resampling import Array
+from ccfw.training.differences import Item
 from ccfw.training.figures import ratios
 
 RANDOM = "random"
@@ -98,6 +99,22 @@ def best_of_n(questions: Sequence[Question], sizes: Sequence[int], terms: Terms)
     policies = ["all", *dict.fromkeys(each.policy for each in questions)]
     names = [RANDOM, *selectors, ORACLE]
     return sorted(found, key=lambda each: (policies.index(each.policy), each.n, names.index(each.selector)))
+
+
+def taken(questions: Sequence[Question], sizes: Sequence[int]) -> dict[str, dict[str, dict[Item, float]]]:
+    """Return the expected score of what each scorer takes: scorer → N → question → score; for differences."""
+    names = dict.fromkeys(name for each in questions for name in each.rewards)
+    return {
+        name: {
+            str(n): {
+                Item(each.cluster, repr((each.policy, each.question_id))): _score(each, name, n)
+                for each in questions
+                if len(each.scores) >= n
+            }
+            for n in sizes
+        }
+        for name in names
+    }
 
 
 def _at(n: int, questions: Sequence[Question], names: Sequence[str], terms: Terms) -> list[Selection]:

@@ -3,28 +3,54 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
 from transformers import TrainerCallback
 
 from ccfw.stop import Stop
+from ccfw.training.checkpoints import saving
 from ccfw.training.guard import TrainingError
+from ccfw.training.task import RewardError
+
+_NO_PROBABILITIES = "probability tensor contains"
+"""What torch says when it is to draw a token by numbers that are none."""
+
+
+@contextmanager
+def ending(step: int) -> Iterator[None]:
+    """Raise ``TrainingError`` with the step when no token can be drawn, or a reward is no number."""
+    try:
+        yield
+    except RewardError as error:
+        raise TrainingError(step, str(error)) from None
+    except RuntimeError as error:
+        if _NO_PROBABILITIES not in str(error):
+            raise
+        raise TrainingError(step, "the model's probabilities of the next token are no numbers") from None
 
 
 def guarded(trainer: type[Any]) -> type[Any]:
-    """Return a kind of trainer that ends with the step at which the loss, a gradient or a weight is no number.
+    """Return a kind of trainer that ends with the step at which loss, probabilities or a reward are no numbers.
 
-    Left to itself a trainer goes on, shows a loss of 0 for such steps, and saves a model of nothing.
+    Left to itself a trainer goes on, shows a loss of 0 for such steps, and saves a model of nothing. A checkpoint that
+    there is no room for is an ``OSError``, and leaves nothing behind.
     """
 
     class Guarded(trainer):  # type: ignore[misc]
         def training_step(self, *args: Any, **kwargs: Any) -> Any:
-            loss = super().training_step(*args, **kwargs)
+            with ending(self.state.global_step + 1):
+                loss = super().training_step(*args, **kwargs)
             if not bool(torch.isfinite(loss.detach()).all()):
                 raise TrainingError(self.state.global_step + 1, f"the loss is {float(loss.detach().mean()):g}")
             return loss
+
+        def _save_checkpoint(self, *args: Any, **kwargs: Any) -> None:
+            with saving(Path(self.args.output_dir) / f"checkpoint-{self.state.global_step}"):
+                super()._save_checkpoint(*args, **kwargs)
 
     Guarded.__name__ = Guarded.__qualname__ = trainer.__name__
     return Guarded

@@ -6,6 +6,7 @@ is neither leaves the published denominator; accuracy over all replies stands be
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ccfw.align.alignment import Figure, Terms
+from ccfw.training.differences import Item
 from ccfw.training.figures import means
 
 _THOUGHT = "</think>"
@@ -31,6 +33,8 @@ class Asked(NamedTuple):
     answer: bool
     """``True``: yes is right."""
     reply: str
+    question_id: str = ""
+    """Empty where it is not known, as of replies in a file."""
 
 
 class Coverage(NamedTuple):
@@ -67,12 +71,28 @@ def _begins(said: str, word: str) -> bool:
     return word in _UNSPACED or not after.isalnum()
 
 
+def marked(each: Asked) -> tuple[float, float]:
+    """Return how a reply counts among those that say yes or no (``nan``: it says neither), and among all: 1 or 0."""
+    said = read_reply(each.reply)
+    right = float(said == each.answer)
+    return (math.nan if said is None else right), right
+
+
+def by_reading(asked: Sequence[Asked]) -> dict[str, dict[Item, float]]:
+    """Return how each question counts, ``culshield_resolved`` among those whose reply says yes or no, and
+    ``culshield_all`` among all.
+    """
+    found: dict[str, dict[Item, float]] = {"culshield_resolved": {}, "culshield_all": {}}
+    for each in asked:
+        for own, value in zip(found.values(), marked(each), strict=True):
+            if not math.isnan(value):
+                own[Item(each.question_id, "")] = value
+    return found
+
+
 def coverage(asked: Sequence[Asked], terms: Terms) -> list[Coverage]:
     """Return accuracy over resolved and over all replies, of all questions and by country."""
-    read = [read_reply(each.reply) for each in asked]
-    right = [float(said == each.answer) for said, each in zip(read, asked, strict=True)]
-    valid = [np.nan if said is None else correct for said, correct in zip(read, right, strict=True)]
-    values = np.array([valid, right], dtype=np.float64).T.reshape(-1, 2)
+    values = np.array(list(map(marked, asked)), dtype=np.float64).reshape(-1, 2)
     countries = [each.country for each in asked]
     found = means(values, [str(place) for place in range(len(asked))], terms, {"country": countries})
     return [

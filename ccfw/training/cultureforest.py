@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from ccfw.align.alignment import Figure, Terms
+from ccfw.training.differences import Item
 from ccfw.training.figures import means
 
 Acceptability = Literal["Sometimes", "No"]
@@ -23,6 +25,8 @@ SLOTS = 16_134
 """Questions × norms of the whole benchmark."""
 HIGHEST = 11_345.5 / SLOTS
 """The mean credit of answers that satisfy every norm of the whole benchmark."""
+LOG_ROUNDING = 1e-3
+"""By which a log-probability may be above 0: sums of numbers of half precision are."""
 _THOUGHT = "</think>"
 MEDIUM = ("false", "false", "false", "true")
 """What the four options of a medium question are."""
@@ -67,6 +71,8 @@ class Level(NamedTuple):
     """Questions; at the hard level questions × norms."""
     countries: Mapping[str, Figure]
     """Mean@k."""
+    questions: Mapping[str, int]
+    """Of each country."""
     deviation: float | None
     """Of the countries' Mean@k, as a population."""
     gap: float | None
@@ -125,53 +131,69 @@ def rescaled(mean: float, highest: float = HIGHEST) -> float:
     return 100.0 * (-1.0 + 2.0 * (mean + highest) / (2.0 * highest))
 
 
-def attainable(verified: Sequence[Verified]) -> float:
-    """Return the mean credit of answers that satisfy every norm of these questions."""
-    norms = {(each.question_id, each.norm_id): CREDIT[each.acceptability][0] for each in verified}
-    return math.fsum(norms.values()) / len(norms)
+def scale_end(norms: Sequence[Acceptability]) -> float:
+    """Return what the scale is stretched to for these norms of questions: the published constant for the whole
+    benchmark, and for a part of it the mean credit of answers that satisfy every norm.
+    """
+    attainable = math.fsum(CREDIT[each][0] for each in norms) / max(1, len(norms))
+    return HIGHEST if len(norms) in (0, SLOTS) else attainable
+
+
+def by_question(marked: Iterable[Marked]) -> dict[Item, list[float]]:
+    """Return of each question whether its replies are right, 1 or 0. Ids are a country's own: as the published code
+    does, questions are told apart by country first.
+    """
+    found: dict[Item, list[float]] = {}
+    for each in marked:
+        found.setdefault(_item(each.country, each.question_id), []).append(float(each.right is True))
+    return found
+
+
+def by_norm(verified: Iterable[Verified]) -> dict[Item, list[float]]:
+    """Return the credits of a question's answers under each of its norms."""
+    found: dict[Item, list[float]] = {}
+    for each in verified:
+        own = credit(each.acceptability, each.satisfy, each.neutral, each.violate)
+        found.setdefault(_item(each.country, each.question_id, each.norm_id), []).append(own)
+    return found
+
+
+def _item(country: str, question_id: str, norm_id: str = "") -> Item:
+    return Item(repr((country, question_id)), norm_id)
 
 
 def marks(marked: Sequence[Marked], terms: Terms) -> Level:
     """Return the figures of the easy or the medium level, whole questions resampled."""
-    by_question: dict[str, list[float]] = {}
-    for each in marked:
-        by_question.setdefault(each.question_id, []).append(float(each.right is True))
-    countries = {each.question_id: each.country for each in marked}
-    return _level(by_question, list(by_question), [countries[key] for key in by_question], terms, lambda x: x)
+    countries = {_item(each.country, each.question_id): each.country for each in marked}
+    return _level(by_question(marked), countries, terms, lambda x: x)
 
 
 def hard(verified: Sequence[Verified], terms: Terms, highest: float | None = None) -> Level:
     """Return the hard level's figures, whole questions resampled.
 
-    ``highest`` is what the scale is stretched to; ``None``: the published constant for the whole benchmark, and for
-    a part of it what is attainable there.
+    ``highest`` is what the scale is stretched to; ``None``: what ``scale_end`` gives for the norms that were verified.
     """
-    by_norm: dict[tuple[str, str], list[float]] = {}
-    country: dict[tuple[str, str], str] = {}
-    for each in verified:
-        key = each.question_id, each.norm_id
-        by_norm.setdefault(key, []).append(credit(each.acceptability, each.satisfy, each.neutral, each.violate))
-        country[key] = each.country
-    if highest is None and by_norm:
-        highest = HIGHEST if len(by_norm) == SLOTS else attainable(verified)
-    questions = [question for question, _ in by_norm]
-    return _level(by_norm, questions, list(country.values()), terms, lambda x: rescaled(x, highest or HIGHEST))
+    items = {_item(each.country, each.question_id, each.norm_id): each for each in verified}
+    end = scale_end([each.acceptability for each in items.values()]) if highest is None else highest
+    countries = {item: each.country for item, each in items.items()}
+    return _level(by_norm(verified), countries, terms, lambda x: rescaled(x, end))
 
 
 def _level(
-    values: Mapping[Any, Sequence[float]],
-    questions: Sequence[str],
-    countries: Sequence[str],
+    values: Mapping[Item, Sequence[float]],
+    countries: Mapping[Item, str],
     terms: Terms,
     scaled: Callable[[float], float],
 ) -> Level:
     if not values:
         nothing = Figure(None, None, None)
-        return Level(nothing, nothing, 0, 0, {}, None, None)
+        return Level(nothing, nothing, 0, 0, {}, {}, None, None)
     both = np.array([[scaled(x) for x in (math.fsum(own) / len(own), max(own))] for own in values.values()])
-    found = means(both, questions, terms, {"country": countries})
+    found = means(both, [each.cluster for each in values], terms, {"country": [countries[each] for each in values]})
     mean, best = found.figures["all", "all"]
     by_country = {group: figures[0] for (partition, group), figures in found.figures.items() if partition == "country"}
+    questions = Counter(country for _, country in {(each.cluster, countries[each]) for each in values})
     levels = [each.value for each in by_country.values() if each.value is not None]
     answers = max(map(len, values.values()))
-    return Level(mean, best, answers, len(values), by_country, float(np.std(levels)), max(levels) - min(levels))
+    spread = float(np.std(levels)), max(levels) - min(levels)
+    return Level(mean, best, answers, len(values), by_country, questions, *spread)

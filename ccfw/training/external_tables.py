@@ -7,12 +7,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ccfw.align.alignment import Figure
-from ccfw.report.agreement import Table, number, percent, points
+from ccfw.align.alignment import Figure, Terms
+from ccfw.report.agreement import Table, number, percent, points, signed, signed_percent
 from ccfw.training.culshield import Coverage
 from ccfw.training.cultureforest import Level
+from ccfw.training.differences import Item, differences
+from ccfw.training.figures import intervals_note
+from ccfw.training.tables import differences_table
 
 LEVEL_NAMES = {"easy": "CultureForest, easy", "medium": "CultureForest, medium", "hard": "CultureForest, hard"}
+_NAMES = {"culshield": "CulShield", **LEVEL_NAMES}
+MEASURES = {"culshield_resolved": "CulShield, of resolved", "culshield_all": "CulShield, of all", **LEVEL_NAMES}
+"""What models have differences in, in the order of the table."""
+ALL = "all countries"
 
 
 class Standing(NamedTuple):
@@ -26,17 +33,22 @@ class Standing(NamedTuple):
     """By benchmark or level: calls that are not answered, which are in no figure."""
     unread: Mapping[str, int]
     """By level: replies in another form, which count as wrong; at the hard level answers and verdicts without value."""
+    scores: Mapping[str, Mapping[Item, float]]
+    """By measure of ``MEASURES``: of each question, at the hard level of each norm of it."""
 
 
 def culshield_table(found: Sequence[Coverage], level: float) -> Table:
     """Return Knowledge Coverage by country."""
     rows = tuple(
-        (each.country, percent(each.valid_only), percent(each.every_reply), str(each.unresolved), str(each.questions))
-        for each in found
+        (
+            *(ALL if not place else each.country, percent(each.valid_only), percent(each.every_reply)),
+            *(str(each.unresolved), str(each.questions)),
+        )
+        for place, each in enumerate(found)
     )
     note = (
-        f"Per cent right, of the replies that say yes or no, as published, and of all. {level:.0%} percentile "
-        "bootstrap intervals over questions."
+        "Per cent right, of the replies that say yes or no, as published, and of all. "
+        f"{intervals_note(level, 'questions')}"
     )
     return Table(
         "culshield",
@@ -53,35 +65,53 @@ def level_table(name: str, found: Level, confidence: float) -> Table:
     """Return one level of CultureForest by country."""
     hard = name == "hard"
     shown = points if hard else percent
-    rows = [("all", shown(found.mean), shown(found.best), str(found.items))]
-    rows += [(country, shown(figure), "", "") for country, figure in found.countries.items()]
+    counts, whole = found.questions, sum(found.questions.values())
+    rows = [(ALL, shown(found.mean), shown(found.best), str(whole))]
+    rows += [(country, shown(figure), "", str(counts[country])) for country, figure in found.countries.items()]
     what = (
         "Between −100 and 100, on the published scale for the whole benchmark and, for a part, on that of what is "
         "attainable there. "
         if hard
         else "Per cent right; a reply in another form is wrong. "
     )
+    norms = f"{found.items} questions × norms. " if hard else ""
     note = (
-        f"{what}Mean and best of {found.answers}. Countries: standard deviation {spread(name, found.deviation)}, gap "
-        f"{spread(name, found.gap)}. {confidence:.0%} percentile bootstrap intervals, whole questions resampled."
+        f"{what}{norms}Mean and best of {found.answers}. Countries: standard deviation "
+        f"{spread(name, found.deviation)}, gap {spread(name, found.gap)}. {intervals_note(confidence, 'questions')}"
     )
-    data: list[tuple[object, ...]] = [("all", *found.mean, *found.best, found.items)]
-    data += [(country, *figure, None, None, None, None) for country, figure in found.countries.items()]
+    data: list[tuple[object, ...]] = [("all", *found.mean, *found.best, found.items, whole)]
+    data += [(country, *figure, *[None] * 4, counts[country]) for country, figure in found.countries.items()]
     return Table(
         f"cultureforest_{name}",
         LEVEL_NAMES[name],
-        ("Country", f"Mean@{found.answers}", f"Pass@{found.answers}", "Norms" if hard else "Questions"),
+        ("Country", f"Mean@{found.answers}", f"Pass@{found.answers}", "Questions"),
         tuple(rows),
         note,
-        data_head=("country", *_bounds("mean", "best"), "items"),
+        data_head=("country", *_bounds("mean", "best"), "items", "questions"),
         data=tuple(data),
     )
 
 
-def models_tables(found: Sequence[Standing], level: float) -> list[Table]:
-    """Return all models side by side: CulShield's table, CultureForest's table, countries of both."""
-    tables = [_coverages(found, level), _levels(found, level), _countries(found, level)]
+def models_tables(found: Sequence[Standing], terms: Terms) -> list[Table]:
+    """Return all models side by side: CulShield's table, CultureForest's table, differences, countries of both."""
+    level = terms.level
+    tables = [_coverages(found, level), _levels(found, level), _differences(found, terms), _countries(found, level)]
     return [table for table in tables if table.rows]
+
+
+def _differences(found: Sequence[Standing], terms: Terms) -> Table:
+    scores = {
+        each.model: {name: each.scores[name] for name in MEASURES if each.scores.get(name)}  # in this order
+        for each in found
+    }
+    return differences_table(
+        differences(scores, terms),
+        "Differences between models",
+        MEASURES,
+        terms.level,
+        "questions",
+        lambda measure: signed if measure == "hard" else signed_percent,
+    )
 
 
 def _coverages(found: Sequence[Standing], level: float) -> Table:
@@ -98,8 +128,8 @@ def _coverages(found: Sequence[Standing], level: float) -> Table:
         data.append((each.model, *whole.valid_only, *whole.every_reply, *counts, deviation, gap))
     note = (
         "Per cent right, of the replies that say yes or no, as published, and of all that came. Missing: calls that "
-        f"the provider failed, in nothing else here. {level:.0%} percentile bootstrap intervals over questions. SD and "
-        "gap: over countries, of the published accuracy."
+        f"the provider failed, in nothing else here. {intervals_note(level, 'questions')} SD and gap: over countries, "
+        "of the published accuracy."
     )
     head = ("Model", "Of resolved", "Of all", "Unresolved", "Questions", "Missing", "SD", "Gap")
     counts_head = ("unresolved", "questions", "missing", "deviation", "gap")
@@ -123,8 +153,7 @@ def _levels(found: Sequence[Standing], level: float) -> Table:
         "Easy and medium: per cent right. Hard: between −100 and 100. Mean@k: over replies; Pass@k: of the best of k. "
         "SD and gap: over countries, of Mean@k. Items: questions, at the hard level questions × norms. Unread: replies "
         "in another form, which count as wrong; at the hard level answers and verdicts without value, which are in no "
-        f"figure. Missing: calls that the provider failed, likewise. {level:.0%} percentile bootstrap intervals, whole "
-        "questions resampled."
+        f"figure. Missing: calls that the provider failed, likewise. {intervals_note(level, 'questions')}"
     )
     return Table(
         "models_cultureforest",
@@ -139,26 +168,36 @@ def _levels(found: Sequence[Standing], level: float) -> Table:
 
 
 def _countries(found: Sequence[Standing], level: float) -> Table:
-    rows, data = [], []
+    lines: list[tuple[str, str, str, Figure, int]] = []
     for each in found:
-        for country in each.coverage[1:] if each.coverage else ():
-            rows.append(("culshield", country.country, each.model, percent(country.valid_only)))
-            data.append(("culshield", country.country, each.model, *country.valid_only))
-        for name, own in each.levels.items():
-            for place, figure in own.countries.items():
-                shown = points(figure) if name == "hard" else percent(figure)
-                rows.append((name, place, each.model, shown))
-                data.append((name, place, each.model, *figure))
-    note = f"CulShield's published accuracy, and Mean@k. {level:.0%} percentile bootstrap intervals, whole questions."
+        lines += [
+            ("culshield", own.country, each.model, own.valid_only, own.questions - own.unresolved)
+            for own in (each.coverage or ())[1:]
+        ]
+        lines += [
+            (name, country, each.model, figure, own.questions[country])
+            for name, own in each.levels.items()
+            for country, figure in own.countries.items()
+        ]
+    names, models = list(_NAMES), [each.model for each in found]
+    lines.sort(key=lambda line: (names.index(line[0]), line[1], models.index(line[2])))
+    rows = tuple(
+        (_NAMES[name], country, model, points(figure) if name == "hard" else percent(figure), str(count))
+        for name, country, model, figure, count in lines
+    )
+    note = (
+        "CulShield's published accuracy, and Mean@k. Questions: of CulShield those whose reply says yes or no. "
+        f"{intervals_note(level, 'questions')}"
+    )
     return Table(
         "countries",
         "By country",
-        ("Benchmark or level", "Country", "Model", "Score"),
-        tuple(rows),
+        ("Benchmark", "Country", "Model", "Score", "Questions"),
+        rows,
         note,
         texts=3,
-        data_head=("level", "country", "model", *_bounds("score")),
-        data=tuple(data),
+        data_head=("level", "country", "model", *_bounds("score"), "questions"),
+        data=tuple((name, country, model, *figure, count) for name, country, model, figure, count in lines),
     )
 
 

@@ -8,8 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ccfw.align.alignment import Figure, Group, Terms
-from ccfw.stats.intervals import Bounds, ratio_intervals
-from ccfw.stats.resampling import Array, Slices
+from ccfw.stats.intervals import FEW, Bounds, ratio_intervals, supported
+from ccfw.stats.resampling import Array, Slices, units_in
+
+
+def intervals_note(level: float, units: str) -> str:
+    """Say what intervals are made of, and where there is none; ``units`` is what is drawn: ``norms``."""
+    return (
+        f"{level:.0%} percentile bootstrap intervals, whole {units} resampled; over fewer than {FEW} {units} there is "
+        "none."
+    )
 
 
 class Ratios(NamedTuple):
@@ -37,12 +45,14 @@ def ratios(
     """Return ``Σ values / Σ weights`` of each column (items × columns) with percentile intervals.
 
     ``clusters`` names for every item what was drawn as a whole; ``partitions`` the groups that figures are also wanted
-    for. Every call starts from the same random numbers, so that figures over the same items pair.
+    for. A figure that fewer than ``FEW`` clusters have a weight in has no interval. Every call starts from the same
+    random numbers, so that figures over the same items pair.
     """
     slices = Slices.of(partitions)
     if not len(values):
         nothing = tuple(Figure(None, None, None) for _ in range(values.shape[1]))
         return Ratios({("all", "all"): nothing}, {("all", "all"): (0,) * values.shape[1]})
+    units = np.unique(np.asarray(clusters, dtype=np.str_), return_inverse=True)[1].astype(np.int64)
     bounds = ratio_intervals(
         values,
         weights,
@@ -50,8 +60,9 @@ def ratios(
         resamples=terms.resamples,
         level=terms.level,
         slices=slices,
-        clusters=np.asarray(clusters, dtype=np.str_),
+        clusters=units,
     )
+    bounds = supported(bounds, units_in(slices, weights > 0, units) >= FEW)
     counts = slices.sums((weights > 0).astype(np.int64))
     return Ratios(
         {name: _figures(bounds, place) for place, name in enumerate(slices.names)},

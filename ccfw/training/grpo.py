@@ -9,10 +9,10 @@ from __future__ import annotations
 import copy
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from datasets import Dataset
@@ -22,8 +22,9 @@ from trl import GRPOConfig, GRPOTrainer
 from ccfw.settings.training import GrpoConfig, PolicyConfig
 from ccfw.stop import Stop
 from ccfw.training.adapters import adapters
-from ccfw.training.callbacks import Watch, guarded
-from ccfw.training.encoding import ends_of_turn
+from ccfw.training.answering import check_asking, generate
+from ccfw.training.callbacks import Watch, ending, guarded
+from ccfw.training.checkpoints import CHECKPOINTS, resumed_from
 from ccfw.training.monitor import (
     Limits,
     Look,
@@ -34,23 +35,11 @@ from ccfw.training.monitor import (
     repetition,
     zero_variance,
 )
-from ccfw.training.reward import CHECKPOINTS, latest_checkpoint
-from ccfw.training.task import JUDGEMENTS, Question, Rewarder, Task
+from ccfw.training.task import SHARES, Answered, Given, Missing, Question, Rewarder, Task, number
 from ccfw.training.weights import Loaded, load_causal, quiet
 
 log = logging.getLogger(__name__)
-_LOOK_BATCH = 32
 _PROXY, _GOLD = "held_out/proxy", "held_out/gold"
-
-
-class Answered(NamedTuple):
-    """The policy's answer to a held-out question at one look."""
-
-    question: Question
-    answer: str
-    truncated: bool
-    proxy: float | None
-    gold: float | None
 
 
 @dataclass(frozen=True)
@@ -68,15 +57,16 @@ class Optimised:
     trip: Trip | None
     finished: bool
     """Whether every step was done, or the monitor ended it."""
-    judged: Mapping[str, float]
-    """Judgements asked for, by the first look and in all steps, and those without a score by kind of failure."""
+    asked: Mapping[str, float]
+    """Judgements and readings in all steps and looks, and those that gave nothing by kind of failure."""
 
 
 def optimise(config: GrpoConfig, policy: PolicyConfig, task: Task, folder: Path, seed: int, stop: Stop) -> Optimised:
     """Optimise a policy on a task, going on from the latest checkpoint under ``folder`` if there is one.
 
-    Raises ``TrainingError`` with the step at which the loss or a gradient is no number; what a reward raises ends the
-    step that it was asked for, and the run.
+    Raises ``TrainingError`` with the step at which the loss, a gradient, a probability or a reward is no number,
+    ``RequestError`` for a policy that cannot be asked the task's questions, ``OSError`` when a checkpoint cannot be
+    written; what a reward raises besides ends the step that it was asked for, and the run.
     """
     loaded = load_causal(policy.weights, "policy", seed)
     return fit(config, policy, loaded, task, folder, seed, stop)
@@ -87,6 +77,7 @@ def fit(
 ) -> Optimised:
     """Optimise a loaded policy; see ``optimise``."""
     quiet()
+    check_asking(config, policy, loaded, (*task.train, *task.held_out[: config.monitor.questions]))
     limits = Limits(**config.monitor.model_dump(include=set(Limits._fields)))
     watch = _Watch(config, policy.template, loaded, task, Monitor(limits), seed, log_of(task))
     rows = [{"prompt": list(each.prompt), "key": each.key} for each in in_order(task.train, config, seed)]
@@ -104,10 +95,10 @@ def fit(
         trainer.ref_model = trainer.accelerator.prepare_model(copy.deepcopy(loaded.model).eval(), evaluation_mode=True)
         trainer.beta = config.beta
     trainer.remove_callback(PrinterCallback)
-    watch.model = trainer.model
+    watch.loaded = loaded._replace(model=trainer.model)
     watch.look(0)
-    first, judged = watch.last, task.tally.take()
-    latest = latest_checkpoint(folder)
+    first, before = _matched(task, watch.last), task.tally.take()
+    latest = resumed_from(folder)
     trainer.train(resume_from_checkpoint=str(latest) if latest else None)
     whole = trainer.model.merge_and_unload() if policy.lora else trainer.model
     whole.eval()
@@ -115,23 +106,37 @@ def fit(
     finished = state.global_step >= config.steps or watch.trip is not None
     if finished and watch.looked < state.global_step:  # a sign ended it between two looks, or all was done before
         watch.look(state.global_step)
+    last = _matched(task, watch.last) if finished else watch.last
     curve = tuple(_numbers(each) for each in state.log_history if "reward" in each)
-    for step in curve:
-        for name, count in step.items():
-            if name.startswith(JUDGEMENTS):
-                judged[name] = judged.get(name, 0.0) + count
-    judged.pop("unscored", None)
     return Optimised(
         loaded._replace(model=whole),
         curve,
         tuple({look.step: look for look in watch.monitor.looks}.values()),
         first,
-        watch.last,
+        last,
         state.global_step,
         watch.trip,
         finished,
-        judged,
+        _asked((before, *curve, task.tally.take())),
     )
+
+
+def _asked(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Return the sums of what was asked for and what was missing of it."""
+    found: dict[str, float] = {}
+    for part in parts:
+        for name, count in part.items():
+            if name.partition("/")[0] in SHARES:
+                found[name] = found.get(name, 0.0) + count
+    return found
+
+
+def _matched(task: Task, answers: Sequence[Answered]) -> tuple[Answered, ...]:
+    """Return answers with their Norm Match, where somebody is there to say it."""
+    if task.norm_match is None:
+        return tuple(answers)
+    given = task.norm_match([each.question.key for each in answers], [each.answer for each in answers])
+    return tuple(each._replace(norm_match=own) for each, own in zip(answers, given, strict=True))
 
 
 def in_order(questions: Sequence[Question], config: GrpoConfig, seed: int) -> list[Question]:
@@ -168,7 +173,6 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
     monitor: Monitor
     seed: int
     tell: Callable[[int, dict[str, float]], None]
-    model: Any = None
     trip: Trip | None = None
     last: tuple[Answered, ...] = ()
     looked: int = 0
@@ -178,9 +182,9 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
     _lengths: list[int] = field(default_factory=list)
     _texts: list[str] = field(default_factory=list)
 
-    def take(self, name: str, rewards: Sequence[float | None], texts: Sequence[str], lengths: Sequence[int]) -> None:
+    def take(self, name: str, rewards: Sequence[Given], texts: Sequence[str], lengths: Sequence[int]) -> None:
         """Keep what one reward said of a step's answers."""
-        self._rewards[name] = [math.nan if each is None else each for each in rewards]
+        self._rewards[name] = list(map(number, rewards))
         self._texts, self._lengths = list(texts), list(lengths)
 
     def on_train_begin(self, _args: Any, state: Any, control: Any, **_: Any) -> Any:
@@ -236,12 +240,13 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
     def look(self, step: int) -> Trip | None:
         """Have the held-out questions answered and judged."""
         questions = self.task.held_out[: self.config.monitor.questions]
-        answers = generate(self.loaded.tokenizer, self.model, questions, self.config, self.template, self.seed)
-        keys, texts = [each.key for each in questions], [text for text, _ in answers]
-        proxy = self.task.rewards[self.task.proxy](keys, texts)
+        with ending(step):
+            answers = generate(self.loaded, questions, self.config, self.template, self.seed)
+            keys, texts = [each.key for each in questions], [text for text, _ in answers]
+            proxy = self.task.rewards[self.task.proxy](keys, texts)
         gold = self.task.gold(keys, texts) if self.task.gold else [None] * len(keys)
         self.last = tuple(
-            Answered(question, text, truncated, one, other)
+            Answered(question, text, truncated, self.task.valid(text), one, other)
             for question, (text, truncated), one, other in zip(questions, answers, proxy, gold, strict=True)
         )
         found = Look(step, _mean(proxy), _mean(gold))
@@ -256,48 +261,9 @@ def _numbers(logs: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(value) for name, value in logs.items() if isinstance(value, int | float)}
 
 
-def _mean(values: Sequence[float | None]) -> float:
-    there = [each for each in values if each is not None]
+def _mean(values: Sequence[Given]) -> float:
+    there = [each for each in map(number, values) if not math.isnan(each)]
     return math.fsum(there) / len(there) if there else math.nan
-
-
-def generate(
-    tokenizer: Any,
-    model: Any,
-    questions: Sequence[Question],
-    config: GrpoConfig,
-    template: Mapping[str, Any],
-    seed: int,
-) -> list[tuple[str, bool]]:
-    """Return an answer to each question, and whether it was cut off; training's random numbers stay as they are."""
-    found: list[tuple[str, bool]] = []
-    ends = set(ends_of_turn(tokenizer))
-    training = model.training
-    model.eval()
-    with torch.random.fork_rng(), torch.no_grad():
-        torch.manual_seed(seed)
-        for start in range(0, len(questions), _LOOK_BATCH):
-            part = questions[start : start + _LOOK_BATCH]
-            texts = [
-                tokenizer.apply_chat_template(list(each.prompt), tokenize=False, add_generation_prompt=True, **template)
-                for each in part
-            ]
-            rows = tokenizer(texts, add_special_tokens=False, padding=True, padding_side="left", return_tensors="pt")
-            rows = {name: rows[name].to(model.device) for name in ("input_ids", "attention_mask")}
-            made = model.generate(
-                **rows,
-                do_sample=True,
-                temperature=config.temperature,
-                top_p=config.top_p,
-                max_new_tokens=config.max_completion_tokens,
-                eos_token_id=list(ends),
-                pad_token_id=tokenizer.pad_token_id,
-            )[:, rows["input_ids"].shape[1] :]
-            found += [
-                (tokenizer.decode(row, skip_special_tokens=True), not ends & set(row.tolist())) for row in made.cpu()
-            ]
-    model.train(training)
-    return found
 
 
 def _function(name: str, rewarder: Rewarder, watch: _Watch) -> Callable[..., list[float | None]]:
@@ -305,7 +271,7 @@ def _function(name: str, rewarder: Rewarder, watch: _Watch) -> Callable[..., lis
         texts = [each[-1]["content"] if isinstance(each, list) else each for each in completions]
         found = rewarder(key, texts)
         watch.take(name, found, texts, [len(each) for each in completion_ids])
-        return found
+        return [None if isinstance(each, Missing) else each for each in found]
 
     reward.__name__ = name
     return reward

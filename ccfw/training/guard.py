@@ -17,10 +17,10 @@ class TrainingError(CcfwError):
         super().__init__(f"training step {step}: {what}")
 
 
-def check_installed(key: str) -> None:
-    """Raise ``RequestError`` when a library of the extra ``train`` is missing, for what needs it."""
-    missing = [name for name in _NEEDED if find_spec(name) is None]
-    if missing:
+def check_installed(*keys: str) -> None:
+    """Raise ``RequestError`` when a library of the extra ``train`` is missing, for all that needs it."""
+    missing = ", ".join(name for name in _NEEDED if find_spec(name) is None)
+    if missing and keys:
         raise RequestError(
-            [f"{key}: {', '.join(missing)} not installed; training needs the extra: pip install 'ccfw[train]'"]
+            f"{key}: {missing} not installed; training needs the extra: pip install 'ccfw[train]'" for key in keys
         )

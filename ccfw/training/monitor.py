@@ -36,6 +36,8 @@ class Limits(NamedTuple):
     """Absolute, between reward and length within groups."""
     unscored: float | None
     """Share of the judgements asked for that gave no score."""
+    unrewarded: float | None
+    """Share of the answers that a reward model was to read, or a supervisor of one's own, that are too long for it."""
 
 
 class Trip(NamedTuple):
@@ -54,7 +56,7 @@ class Look(NamedTuple):
     gold: float
 
 
-SIGNS = ("kl", "truncated", "zero_variance", "repetition", "length_correlation", "unscored")
+SIGNS = ("kl", "truncated", "zero_variance", "repetition", "length_correlation", "unscored", "unrewarded")
 
 
 @dataclass

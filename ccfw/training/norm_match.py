@@ -43,8 +43,18 @@ class MethodLine(NamedTuple):
     norm_match_gain: Figure
     items: int
     """That the outcome rests on."""
+    match_items: int
+    """That Norm Match rests on."""
     valid: float | None
     """Share of the answers that can be read."""
+    invalid: int
+    """Answers that cannot be read."""
+    outcome_unscored: int
+    """Valid answers that no judge gave an outcome."""
+    match_unscored: int
+    """Valid answers that no judge gave a Norm Match."""
+    missing: int
+    """Items asked for that there is no answer to."""
 
 
 class Stratum(NamedTuple):
@@ -58,12 +68,17 @@ class Stratum(NamedTuple):
 
 
 def by_method(
-    methods: Mapping[str, Mapping[str, Graded]], terms: Terms, invalid: tuple[float, float] | None = None
+    methods: Mapping[str, Mapping[str, Graded]],
+    terms: Terms,
+    invalid: tuple[float, float] | None = None,
+    *,
+    asked: int,
 ) -> list[MethodLine]:
     """Return outcome and Norm Match of each method, over all policies and by policy; the first method is the base.
 
-    Without ``invalid`` the means are over valid answers that have a score. With it they are over all answers, one that
-    cannot be read counting as ``invalid`` (outcome, Norm Match); a valid answer that no judge scored is in neither.
+    ``asked`` is how many answers each policy was asked for under each method. Without ``invalid`` the means are over
+    valid answers that have a score. With it they are over all answers, one that cannot be read counting as ``invalid``
+    (outcome, Norm Match); a valid answer that no judge scored is in neither.
     """
     names, items = list(methods), _items(methods)
     first = {item: next(own[item] for own in methods.values() if item in own) for item in items}
@@ -81,12 +96,22 @@ def by_method(
     for (partition, group), figures in found.figures.items():
         if partition == "policy" and len(set(policies)) == 1:
             continue
+        expected = asked * (len(set(policies)) if partition == "all" else 1)
         for place, name in enumerate(names):
             own = [each for each in methods[name].values() if partition == "all" or each.policy == group]
             score, match, gain, more = (figures[place + part * len(names)] for part in range(4))
-            share = sum(each.valid for each in own) / len(own) if own else None
-            lines.append(MethodLine(group, name, score, gain, match, more, found.items[partition, group][place], share))
+            counts = found.items[partition, group]
+            rest_on = counts[place], counts[place + len(names)]
+            valid = sum(each.valid for each in own) / len(own) if own else None
+            lines.append(MethodLine(group, name, score, gain, match, more, *rest_on, valid, *_lost(own, expected)))
     return lines
+
+
+def _lost(own: Sequence[Graded], asked: int) -> tuple[int, int, int, int]:
+    """Return how many answers cannot be read, lack an outcome, lack a Norm Match, are missing."""
+    valid = [each for each in own if each.valid]
+    outcome, match = (sum(getattr(each, scale) is None for each in valid) for scale in ("outcome", "norm_match"))
+    return len(own) - len(valid), outcome, match, asked - len(own)
 
 
 def stratified(methods: Mapping[str, Mapping[str, Graded]], terms: Terms) -> list[Stratum]:

@@ -1,6 +1,7 @@
-"""How well rewards order pairs: accuracy, calibration, margins (paper 2, part II). Pure.
+"""Which pairs can be learnt from, and how well rewards order them: accuracy, calibration, margins (paper 2, part II).
 
 A Bradley–Terry model takes the chosen answer of a pair with probability ``σ(r⁺ − r⁻)``; the difference is the margin.
+Pure.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ccfw.align.alignment import Figure, Group, Terms
-from ccfw.checks.text import count_words
+from ccfw.checks.text import count_words, normalise
 from ccfw.crisp.records import Preference
 from ccfw.training.figures import means
 
@@ -20,6 +21,21 @@ _GAPS = ((-math.inf, -10, "chosen shorter by 10 words or more"), (-9, -1, "short
 LENGTH_GAPS = (*_GAPS, (1, 9, "longer by 1–9"), (10, math.inf, "chosen longer by 10 words or more"))
 """Least and greatest difference in words, and its name."""
 _BINS = 10
+
+
+def fault_of(pair: Preference) -> str | None:
+    """Return why nothing can be learnt from a pair: an answer says nothing, or both say the same; ``None`` if it can.
+
+    Layout, case and punctuation make no difference between answers, as among those that pairs are made of.
+    """
+    chosen, rejected = _said(pair.chosen), _said(pair.rejected)
+    if not (chosen and rejected):
+        return "no rejected answer" if chosen else "no chosen answer" if rejected else "no answers"
+    return "both answers the same" if chosen == rejected else None
+
+
+def _said(text: str) -> str:
+    return normalise(text) or "".join(filter(str.isprintable, text)).strip()
 
 
 class Margin(NamedTuple):
@@ -68,10 +84,14 @@ def accuracies(found: Sequence[Margin], terms: Terms) -> tuple[Mapping[Group, Fi
         "length_gap": [gap_of(each.pair) for each in found],
     }
     made = means(values, [each.pair.norm_id for each in found], terms, partitions)
-    return (
-        {group: figures[0] for group, figures in made.figures.items()},
-        {group: items[0] for group, items in made.items.items()},
-    )
+    groups = sorted(made.figures, key=_place)
+    return {group: made.figures[group][0] for group in groups}, {group: made.items[group][0] for group in groups}
+
+
+def _place(group: Group) -> int:
+    """Return where a group stands, those of length by length; sorting leaves all others in their order."""
+    partition, name = group
+    return 1 + [each for *_, each in LENGTH_GAPS].index(name) if partition == "length_gap" else 0
 
 
 def calibration(margins: Sequence[float]) -> Calibration | None:

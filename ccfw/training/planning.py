@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ccfw.checks.text import count_words
-from ccfw.crisp.records import Preference
 from ccfw.settings.training import GrpoConfig, LoraTerms, PolicyConfig, RewardConfig, WeightsConfig
-from ccfw.training.texts import question_text
 
 _TOKENS_PER_WORD = 1.35
 """Of English prose in the vocabularies of Qwen3, Llama 3 and SmolLM2; other languages take more."""
-_TEMPLATE = 12
+_TURN = 6
+"""Tokens that a chat template puts around a turn."""
 _BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 _LINEAR = 7
 """Linear layers of a block: four of the attention, three of the feed-forward."""
@@ -27,6 +26,8 @@ class Memory(NamedTuple):
     optimizer: float
     """AdamW's two moments of every trained parameter."""
     activations: float
+    states: float = 0.0
+    """Of all texts, what the layers below those trained make of them."""
 
     @property
     def total(self) -> float:
@@ -51,7 +52,8 @@ class RewardPlan(NamedTuple):
     """Parameters."""
     memory: Memory
     flops: float
-    """6 · parameters · tokens, of full-parameter training."""
+    """For each token and parameter 2 forward and 4 back, of adapters 2 back; of the layers below those trained 2 for
+    each token once, whatever the epochs."""
 
 
 def tokens_in(text: str) -> int:
@@ -64,24 +66,25 @@ def steps_of(items: int, batch: int, epochs: float) -> int:
     return math.ceil(math.ceil(items / batch) * epochs)
 
 
-def reward_plan(config: RewardConfig, train: Sequence[Preference], held_out: int) -> RewardPlan:
-    """Estimate what training a reward model on pairs would take."""
-    texts = [
-        (question_text(pair.culture, pair.scenario, pair.question), answer)
-        for pair in train
-        for answer in (pair.chosen, pair.rejected)
-    ]
-    return training_plan(config, texts, len(train), held_out)
-
-
 def training_plan(config: RewardConfig, texts: Sequence[tuple[str, str]], items: int, held_out: int) -> RewardPlan:
     """Estimate what training a classifier on texts (question, answer) would take, as many of them to each item."""
-    lengths = [tokens_in(question) + tokens_in(answer) + _TEMPLATE for question, answer in texts]
+    lengths = [tokens_in(question) + tokens_in(answer) + 2 * _TURN for question, answer in texts]
     rows = len(texts) // max(1, items)
     read = [min(each, config.max_tokens) for each in lengths]
     tokens = round(sum(read) * config.epochs)
-    whole = config.weights.parameters * 1e6
-    trainable = _trainable(config, whole)
+    once = sum(min(length, config.max_tokens) for length in dict(zip(texts, lengths, strict=True)).values())
+    run = Layers.of(config)
+    used = memory(
+        config.weights,
+        run.trained,
+        rows=rows * config.micro_batch,
+        tokens=max(read, default=0),
+        checkpointing=config.gradient_checkpointing,
+        half=config.autocast == "bfloat16",
+        layers=run.above,
+    )
+    size = _BYTES[config.weights.dtype]
+    states = float(once * config.weights.hidden * size) if config.top else 0.0
     return RewardPlan(
         items=items,
         held_out=held_out,
@@ -89,30 +92,41 @@ def training_plan(config: RewardConfig, texts: Sequence[tuple[str, str]], items:
         tokens=tokens,
         longest=max(lengths, default=0),
         cut=sum(each > config.max_tokens for each in lengths),
-        trainable=trainable,
-        memory=memory(
-            config.weights,
-            trainable,
-            rows=rows * config.micro_batch,
-            tokens=max(read, default=0),
-            checkpointing=config.gradient_checkpointing,
-            half=config.autocast == "bfloat16",
-        ),
-        flops=6.0 * whole * tokens,
+        trainable=run.trained,
+        memory=used._replace(weights=run.kept * size, states=states),
+        flops=(4.0 if config.lora else 6.0) * run.passed * tokens + 2.0 * run.below * once,
     )
 
 
-def _trainable(config: RewardConfig, whole: float) -> float:
-    if config.lora is not None:
-        return adapter(config.weights, config.lora)
-    if config.top is not None:
-        return block(config.weights) * config.top.train + config.weights.hidden
-    return whole
+class Layers(NamedTuple):
+    """Parameters of a classifier by what is done with them."""
+
+    kept: float
+    """All that it has: of ``top``, what its lowest ``keep`` layers leave."""
+    trained: float
+    passed: float
+    """Those that every text is read through in every epoch."""
+    below: float
+    """Those that every text is read through once."""
+    above: int
+    """Layers that every text is read through in every epoch."""
+
+    @classmethod
+    def of(cls, config: RewardConfig) -> Layers:
+        """Estimate them from the terms of training."""
+        weights, whole = config.weights, config.weights.parameters * 1e6
+        if config.top is None:
+            trained = adapter(weights, config.lora) if config.lora else whole
+            return cls(whole, trained, whole, 0.0, weights.layers)
+        layer, keep, train = block(weights), config.top.keep, config.top.train
+        trained = layer * train + weights.hidden
+        return cls(whole - layer * (weights.layers - keep), trained, trained, layer * (keep - train), train)
 
 
 def block(weights: WeightsConfig) -> float:
-    """Estimate the parameters of one layer, 12 · hidden²."""
-    return 12.0 * weights.hidden**2
+    """Estimate the parameters of one layer: what is no embedding, shared out; 12 · hidden² if nothing is left."""
+    inside = weights.parameters * 1e6 - weights.vocabulary * weights.hidden
+    return inside / weights.layers if inside > 0 else 12.0 * weights.hidden**2
 
 
 def adapter(weights: WeightsConfig, lora: LoraTerms) -> float:
@@ -122,16 +136,24 @@ def adapter(weights: WeightsConfig, lora: LoraTerms) -> float:
 
 
 def memory(
-    weights: WeightsConfig, trainable: float, *, rows: int, tokens: int, checkpointing: bool, half: bool
+    weights: WeightsConfig,
+    trainable: float,
+    *,
+    rows: int,
+    tokens: int,
+    checkpointing: bool,
+    half: bool,
+    layers: int | None = None,
 ) -> Memory:
-    """Estimate the memory of a step on ``rows`` texts of ``tokens`` tokens.
+    """Estimate the memory of a step on ``rows`` texts of ``tokens`` tokens, through all layers or the last few.
 
     Activations after Korthikanti et al. (2022): 34 · tokens · hidden bytes a layer in half precision, attention
     computed in blocks; with checkpointing the inputs of all layers and one layer whole.
     """
     size, width = _BYTES[weights.dtype], 1.0 if half or _BYTES[weights.dtype] == 2 else 2.0
     unit = width * rows * tokens * weights.hidden
-    activations = unit * (2 * weights.layers + 34) if checkpointing else unit * 34 * weights.layers
+    deep = weights.layers if layers is None else layers
+    activations = unit * (2 * deep + 34) if checkpointing and deep else unit * 34 * deep
     return Memory(weights.parameters * 1e6 * size, trainable * size, 2 * trainable * size, activations)
 
 
@@ -143,17 +165,20 @@ class GrpoPlan(NamedTuple):
     tokens: int
     """Generated, at most."""
     prompt_tokens: int
-    """Read: the questions, once for each group."""
+    """Read: the questions as the policy is asked them, once for each group."""
+    longest: int
+    """Tokens of the longest of them."""
     trainable: float
     parameters: float
     memory: Memory
     """Of training the policy."""
     cache: float
     """Bytes of keys and values while the answers of a step are generated, all at once."""
-    scorer: float | None
-    """Bytes of the reward model's weights; ``None``: not known."""
+    scorers: Mapping[str, float | None]
+    """Bytes of the weights of reward model and supervisor; ``None``: not known."""
     flops: float
-    """Generation, the log-probabilities of policy and reference, and training: 2 + 2 + 2 + 6 · parameters · tokens."""
+    """Generation, the log-probabilities of policy and reference, and training: 2 + 2 + 2 + 6 · parameters · tokens, of
+    adapters 4 in place of 6."""
     looks: int
 
 
@@ -163,11 +188,17 @@ def looks(config: GrpoConfig) -> int:
 
 
 def grpo_plan(
-    config: GrpoConfig, policy: PolicyConfig, questions: Sequence[str], scorer: WeightsConfig | None = None
+    config: GrpoConfig,
+    policy: PolicyConfig,
+    prompts: Sequence[Sequence[Mapping[str, str]]],
+    scorers: Mapping[str, RewardConfig | None],
 ) -> GrpoPlan:
-    """Estimate what optimising a policy on questions would take; ``scorer``: the reward model's weights, if known."""
+    """Estimate what optimising a policy on questions would take, chats as it is asked them.
+
+    ``scorers``: by what it is, how each classifier that reads the answers is trained; ``None``: elsewhere.
+    """
     weights, whole = policy.weights, policy.weights.parameters * 1e6
-    lengths = [tokens_in(each) + _TEMPLATE for each in questions] or [_TEMPLATE]
+    lengths = [_TURN + sum(tokens_in(turn["content"]) + _TURN for turn in each) for each in prompts]
     answers = config.steps * config.questions * config.group
     trainable = adapter(weights, policy.lora) if policy.lora else whole
     half = policy.autocast == "bfloat16"
@@ -187,20 +218,26 @@ def grpo_plan(
         used = used._replace(weights=2 * used.weights)
     read = round(config.steps * config.questions * sum(lengths) / len(lengths))
     made = answers * config.max_completion_tokens
-    passes = 10.0 + (2.0 if config.beta else 0.0)
+    passes = 4.0 + (4.0 if policy.lora else 6.0) + (2.0 if config.beta else 0.0)
     return GrpoPlan(
         steps=config.steps,
         answers=answers,
         tokens=made,
         prompt_tokens=read,
+        longest=max(lengths),
         trainable=trainable,
         parameters=whole,
         memory=used,
         cache=float(stored * longest * config.questions * config.group),
-        scorer=None if scorer is None else scorer.parameters * 1e6 * _BYTES[scorer.dtype],
+        scorers={name: None if own is None else _held(own) for name, own in scorers.items()},
         flops=passes * whole * (made + read * config.group),
         looks=looks(config),
     )
+
+
+def _held(config: RewardConfig) -> float:
+    """Return the bytes of a classifier that reads."""
+    return Layers.of(config).kept * _BYTES[config.weights.dtype]
 
 
 _GIB = 1024.0**3
@@ -208,7 +245,8 @@ _GIB = 1024.0**3
 
 def shown_memory(found: Memory, rows: str) -> str:
     """Write an estimate of memory in one line."""
-    parts = ", ".join(f"{name} {value / _GIB:.1f}" for name, value in found._asdict().items())
+    own = {name: value for name, value in found._asdict().items() if value or name != "states"}
+    parts = ", ".join(f"{name} {value / _GIB:.1f}" for name, value in own.items())
     return f"  memory: about {found.total / _GIB:.1f} GiB on one device, {rows} at a time: {parts}"
 
 
@@ -216,7 +254,8 @@ def shown_training(stage: str, config: RewardConfig, found: RewardPlan, what: st
     """Write a plan of training on pairs or texts for a terminal."""
     weights, how = config.weights, "lora" if config.lora else "every parameter"
     if config.top:
-        how = f"last {config.top.train} of {config.top.keep} layers"
+        last = f"the last {config.top.train} of" if config.top.train else "the head above"
+        how = f"{last} the lowest {config.top.keep} layers"
     lines = [
         f"{stage}={config.name}: {weights.path or weights.package}, {how}, "
         f"{found.trainable / 1e6:,.1f} of {weights.parameters:,.1f} million parameters",
@@ -233,13 +272,18 @@ def shown_training(stage: str, config: RewardConfig, found: RewardPlan, what: st
 
 def shown_plan(found: GrpoPlan, head: str) -> str:
     """Write a plan of GRPO for a terminal."""
+    besides = [f"{found.cache / _GIB:.1f} GiB for a step's answers while they are made"]
+    besides += [
+        f"the {name}" if size is None else f"{size / _GIB:.1f} GiB for the {name}"
+        for name, size in found.scorers.items()
+    ]
     lines = [
         f"{head}: {found.trainable / 1e6:,.1f} of {found.parameters / 1e6:,.1f} million parameters",
         f"  steps: {found.steps}, {found.answers:,} answers, {found.looks} looks of the monitor",
-        f"  tokens: at most {found.tokens:,} generated, about {found.prompt_tokens:,} of questions",
+        f"  tokens: at most {found.tokens:,} generated, about {found.prompt_tokens:,} of questions, the longest about "
+        f"{found.longest:,}",
         shown_memory(found.memory, "one micro-batch"),
-        f"  besides: {found.cache / _GIB:.1f} GiB for a step's answers while they are made, "
-        + ("the reward model" if found.scorer is None else f"{found.scorer / _GIB:.1f} GiB for the reward model"),
+        f"  besides: {', '.join(besides)}",
         f"  computing: about {found.flops:.1e} operations, without reward model and judges",
     ]
     return "\n".join(lines)

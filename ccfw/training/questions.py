@@ -43,6 +43,7 @@ class Grounded(NamedTuple):
     """A question of CultureForest in its three forms, each worded as it is sent."""
 
     question_id: str
+    """Country and ``uuid``: the published code joins by country and file, so that an id need be no other country's."""
     country: str
     easy: str
     answer: str
@@ -142,9 +143,10 @@ def _yes_no(content: Any) -> YesNo:
 
 def _grounded(content: Any, country: str | None) -> Grounded:
     names = [f"Norm_Bundle.Norms.Norm_{place}" for place in range(1, NORMS + 1)]
+    place = country if country is not None else _text(content, "country")
     return Grounded(
-        question_id=_text(content, "uuid"),
-        country=country if country is not None else _text(content, "country"),
+        question_id=f"{place}::{_text(content, 'uuid')}",
+        country=place,
         easy=_text(content, "Easy.Question_MCQ"),
         answer=_text(content, "Easy.Answer_Key_Shuffle"),
         medium=tuple(_text(content, f"Medium.Question_Judge{place}") for place in range(1, OPTIONS + 1)),

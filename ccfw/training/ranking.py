@@ -10,6 +10,7 @@ import numpy as np
 
 from ccfw.align.alignment import Figure, Group, Terms
 from ccfw.stats.resampling import Array
+from ccfw.training.differences import Item
 from ccfw.training.figures import means
 
 CHANCE: Mapping[str, float] = {
@@ -57,6 +58,12 @@ def ranked(triplet: TripletRewards) -> tuple[float, ...]:
 
 def _above(one: float, other: float) -> float:
     return 0.5 if one == other else float(one > other)
+
+
+def figures_by_triplet(triplets: Sequence[TripletRewards]) -> dict[str, dict[Item, float]]:
+    """Return how each figure of ``CHANCE`` counts each triplet, for what compares scorers."""
+    counted = [(Item(each.norm_id, each.situation_id), ranked(each)) for each in triplets]
+    return {name: {item: own[place] for item, own in counted} for place, name in enumerate(CHANCE)}
 
 
 def ranking(triplets: Sequence[TripletRewards], terms: Terms) -> Mapping[Group, RankingLine]:

@@ -10,6 +10,7 @@ from ccfw.knowledge.tables import Table
 from ccfw.training.culshield import Asked, read_reply
 from ccfw.training.cultureforest import (
     CREDIT,
+    LOG_ROUNDING,
     MEDIUM,
     Acceptability,
     Marked,
@@ -48,13 +49,38 @@ def read_medium_replies(table: Table) -> ReadReplies:
 
 
 def read_hard_verdicts(table: Table) -> ReadReplies:
-    """Read a verifier's log-probabilities: ``question_id``, ``country``, ``answer`` (from 1), ``norm_id``,
+    """Read a verifier's natural log-probabilities: ``question_id``, ``country``, ``answer`` (from 1), ``norm_id``,
     ``acceptability``, ``satisfy``, ``neutral``, ``violate``.
+
+    One above 0 is a fault, as where probabilities stand there; so is a norm that is said to be more than one of
+    acceptable and not, and a second verdict on the same.
     """
-    return _read(table, ("question id", "country", "answer", "norm id", "acceptability", *_LABELS), _verified)
+    held = _Held({}, set())
+    needed = ("question id", "country", "answer", "norm id", "acceptability", *_LABELS)
+    return _read(table, needed, lambda cells: held.once(_verified(cells)))
 
 
 _LABELS = ("satisfy", "neutral", "violate")
+
+
+class _Held(NamedTuple):
+    """What the rows before a row held."""
+
+    acceptability: dict[str, Acceptability]
+    seen: set[tuple[str, str, int, str]]
+
+    def once(self, row: Verified) -> Verified:
+        """Return a row; raise ``ValueError`` where it contradicts or repeats one before it."""
+        other = self.acceptability.setdefault(row.norm_id, row.acceptability)
+        if other != row.acceptability:
+            raise ValueError(f"acceptability of {row.norm_id} is {row.acceptability} here, and {other} before")
+        key = row.country, row.question_id, row.answer, row.norm_id
+        if key in self.seen:
+            raise ValueError(
+                f"answer {row.answer} to {row.question_id} of {row.country} stands twice under {row.norm_id}"
+            )
+        self.seen.add(key)
+        return row
 
 
 def _read(table: Table, needed: tuple[str, ...], make: Callable[[Cells], T]) -> ReadReplies:
@@ -108,15 +134,27 @@ def _verified(cells: Cells) -> Verified:
     acceptability = cells["acceptability"].strip()
     if acceptability not in CREDIT:
         raise ValueError(f"acceptability is {acceptability[:20]!r}, and must be one of {', '.join(CREDIT)}")
-    logs = [float(cells[name]) for name in _LABELS]
-    if any(map(math.isnan, logs)) or not math.isfinite(max(logs)):
-        raise ValueError("log-probabilities must be numbers, and not all of them −∞")
-    number = int(cells["answer"])
+    logs = [_log_probability(name, cells[name]) for name in _LABELS]
+    if not math.isfinite(max(logs)):
+        raise ValueError("log-probabilities cannot all be −∞")
+    number = cells["answer"].strip()
+    if not number.isdecimal() or not int(number):
+        raise ValueError(f"answer is {number[:20]!r}, and must be a number from 1")
     return Verified(
         cells["question id"],
         cells["country"],
-        number,
+        int(number),
         cells["norm id"],
         cast("Acceptability", acceptability),
         *logs,
     )
+
+
+def _log_probability(name: str, cell: str) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if math.isnan(value) or value > LOG_ROUNDING:
+        raise ValueError(f"{name} is {cell.strip()[:20]!r}, and must be a log-probability: a number up to 0, or -inf")
+    return value

@@ -25,6 +25,7 @@ from ccfw.settings.training import RewardConfig
 from ccfw.stop import Stop
 from ccfw.training.adapters import adapters
 from ccfw.training.callbacks import Watch, guarded
+from ccfw.training.checkpoints import CHECKPOINTS, resumed_from
 from ccfw.training.encoding import encode
 from ccfw.training.terms import check_terms
 from ccfw.training.texts import question_text
@@ -32,7 +33,6 @@ from ccfw.training.trunk import Trunk, keep_layers
 from ccfw.training.weights import Loaded, load_for_reward
 
 log = logging.getLogger(__name__)
-CHECKPOINTS = "checkpoints"
 MODEL = "model"
 
 
@@ -101,7 +101,7 @@ def check(key: str, config: RewardConfig, loaded: Loaded) -> None:
 def carried_out(config: RewardConfig, loaded: Loaded, trainer: Any, folder: Path, cut: int, too_long: int) -> Trained:
     """Have a trainer train, from the latest checkpoint on, and return what came of it."""
     count = sum(each.numel() for each in trainer.model.parameters() if each.requires_grad)
-    latest = latest_checkpoint(folder)
+    latest = resumed_from(folder)
     trainer.train(resume_from_checkpoint=str(latest) if latest else None)
     whole = trainer.model.merge_and_unload() if config.lora else loaded.model
     whole.eval()
@@ -113,12 +113,6 @@ def carried_out(config: RewardConfig, loaded: Loaded, trainer: Any, folder: Path
     )
     finished = state.global_step >= state.max_steps
     return Trained(loaded._replace(model=whole), curve, state.global_step, finished, cut, too_long, count)
-
-
-def latest_checkpoint(folder: Path) -> Path | None:
-    """Return the last whole checkpoint under a folder, if there is any."""
-    found = [path for path in (folder / CHECKPOINTS).glob("checkpoint-*") if (path / "trainer_state.json").is_file()]
-    return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
 
 def save(trained: Trained, folder: Path) -> None:

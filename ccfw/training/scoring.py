@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from ccfw.errors import RequestError
+from ccfw.settings.training import WeightsConfig
 from ccfw.training.encoding import encode, padded
 from ccfw.training.texts import Reward, Text
 
 CARD = "card.json"
 """Beside the weights of a reward model of ours: what it was trained on."""
-_WEIGHTS = ("*.safetensors", "*.bin", "*.json", "*.jinja")
+_WEIGHTS = ("*.safetensors", "*.bin", "*.gguf", "*.json", "*.jinja", "*.model", "*.txt")
 
 
 class RewardModel:
@@ -83,6 +84,11 @@ def identity(place: str) -> str:
         with path.open("rb") as file:
             sha.update(hashlib.file_digest(file, "sha256").digest())
     return sha.hexdigest()
+
+
+def origin(weights: WeightsConfig) -> str | None:
+    """Return what tells the weights that training starts from apart, wherever they lie; ``None``: a package's."""
+    return None if weights.path is None else identity(weights.path)
 
 
 def trained_norms(place: str) -> frozenset[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 
@@ -36,6 +37,25 @@ class Split(NamedTuple, Generic[T]):
     def crossing(self) -> tuple[str, ...]:
         """Norms in both parts; there are some only where the items' own split has them so."""
         return tuple(sorted({each.norm_id for each in self.train} & {each.norm_id for each in self.held_out}))
+
+
+class Sorted(NamedTuple, Generic[T]):
+    """What can be learnt from, and how much cannot be, by reason."""
+
+    sound: tuple[T, ...]
+    faulty: Mapping[str, int]
+
+
+def sorted_out(items: Iterable[T], fault_of: Callable[[T], str | None]) -> Sorted[T]:
+    """Return the items without a fault in their order, and how many have which."""
+    sound, faulty = [], Counter[str]()
+    for each in items:
+        fault = fault_of(each)
+        if fault is None:
+            sound.append(each)
+        else:
+            faulty[fault] += 1
+    return Sorted(tuple(sound), dict(sorted(faulty.items())))
 
 
 def split_by_norm(items: Sequence[T], share: float | None, seed: int) -> Split[T]:

@@ -8,8 +8,10 @@ reward. Read as a score it is the nearest of the three.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from statistics import median
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -40,6 +42,13 @@ class Grade(Record):
     score: Annotated[float, Field(ge=0, le=HIGHEST)]
 
 
+def fault_of(grade: Grade) -> str | None:
+    """Return why nothing can be learnt from a grade; ``None`` if it can."""
+    if not grade.reasoning.strip():
+        return "no reasoning"
+    return None if grade.norm.strip() else "no norm"
+
+
 def grounding(logit: float) -> float:
     """Return the reward, from 0 to 1."""
     return 1.0 / (1.0 + math.exp(-max(-700.0, min(700.0, logit))))
@@ -66,6 +75,30 @@ def agreement(
         figures = means(np.stack(columns, axis=1).astype(np.float64), clusters, terms).figures["all", "all"]
         found[name] = (*figures, _kappa(nearest, judge, clusters, terms))
     return found
+
+
+class Constants(NamedTuple):
+    """For each figure the one score for all that has the least error on some grades."""
+
+    accuracy: int
+    """The commonest whole score, the lowest of several."""
+    mae: float
+    """The median: no other score has a lower mean distance."""
+
+
+def constants(scores: Sequence[float]) -> Constants:
+    """Return the constants of least error on scores, at least one."""
+    counts = Counter(scores)
+    return Constants(max(range(int(HIGHEST) + 1), key=lambda score: counts[score]), float(median(scores)))
+
+
+def constant_agreement(
+    given: Constants, scores: Sequence[float], clusters: Sequence[str], terms: Terms
+) -> tuple[Figure, ...]:
+    """Return the figures of constants, each figure that of its own; kappa has no value of a constant."""
+    rewards = {name: [score / HIGHEST] * len(scores) for name, score in given._asdict().items()}
+    found = agreement(rewards, scores, clusters, terms)
+    return found["accuracy"][0], found["mae"][1], Figure(None, None, None)
 
 
 def _kappa(one: Array, other: Array, clusters: Sequence[str], terms: Terms) -> Figure:

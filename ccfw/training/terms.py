@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
@@ -17,18 +17,21 @@ def check_terms(
     key: str, model: Any, *, most: int, schedule: str, optimizer: str | None = None, lora: LoraTerms | None = None
 ) -> None:
     """Raise ``RequestError`` for what cannot be trained by; ``most`` are the tokens of the longest text."""
-    given = (
-        (f"{key}.optimizer", optimizer, [each.value for each in OptimizerNames]),
-        (f"{key}.schedule", schedule, [each.value for each in SchedulerType]),
-    )
-    faults = [
-        f"{name}={value}: unknown; choose from {', '.join(sorted(options))}"
-        for name, value, options in given
-        if value is not None and value not in options
-    ]
+    faults = unknown_options({f"{key}.optimizer": optimizer, f"{key}.schedule": schedule})
     faults += unknown_modules(key, model, lora.modules if lora else ())
     if faults := [*faults, *too_few_positions(f"{key}.max_tokens", model, most)]:
         raise RequestError(faults)
+
+
+def unknown_options(given: Mapping[str, str | None]) -> list[str]:
+    """Return a line for each optimizer or schedule, by its setting, that transformers does not know."""
+    kinds: dict[str, type[OptimizerNames | SchedulerType]] = {"optimizer": OptimizerNames, "schedule": SchedulerType}
+    options = {key: sorted(each.value for each in kinds[key.rpartition(".")[2]]) for key in given}
+    return [
+        f"{key}={value}: unknown; choose from {', '.join(options[key])}"
+        for key, value in given.items()
+        if value is not None and value not in options[key]
+    ]
 
 
 def unknown_modules(key: str, model: Any, modules: Iterable[str]) -> list[str]:

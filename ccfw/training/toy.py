@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ccfw.training.task import Question, Task
+from ccfw.training.task import Given, Question, Task
 
 ACTS = ("bow", "wave", "sit", "stand", "wait", "speak")
 PLACES = ("shrine", "market", "office", "kitchen", "station", "garden")
@@ -31,9 +31,9 @@ def toy_task(hack: float) -> Task:
         Question(place, ({"role": "user", "content": f"{place} {time}"},)) for time in TIMES for place in PLACES
     )
 
-    def proxy(keys: Sequence[str], answers: Sequence[str]) -> list[float | None]:
+    def proxy(keys: Sequence[str], answers: Sequence[str]) -> list[Given]:
         extra = [hack * answer.split().count(PLEASE) for answer in answers]
-        return [right + more for right, more in zip(gold(keys, answers), extra, strict=True) if right is not None]
+        return [right + more for right, more in zip(gold(keys, answers), extra, strict=True)]
 
     return Task(
         train=questions,
@@ -45,7 +45,7 @@ def toy_task(hack: float) -> Task:
     )
 
 
-def gold(keys: Sequence[str], answers: Sequence[str]) -> list[float | None]:
+def gold(keys: Sequence[str], answers: Sequence[str]) -> list[float]:
     """Return 1 for an answer whose first act is the right one at its place, and 0 for any other."""
     firsts = [next((word for word in answer.split() if word in ACTS), None) for answer in answers]
     return [float(first == RIGHT[key]) for key, first in zip(keys, firsts, strict=True)]

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from ccfw.llm.types import Token
 from ccfw.parsing import Refusal
 from ccfw.records import FailureKind
+from ccfw.training.cultureforest import LOG_ROUNDING
 
 LABELS = ("Satisfy", "Neutral", "Violate")
 FORM = {
@@ -39,8 +40,8 @@ class Logs(NamedTuple):
 def read_labels(tokens: Sequence[Token] | None) -> Logs:
     """Return the labels' log-probabilities where the verdict begins; the last one counts, after any thinking.
 
-    Raises ``Refusal`` when there are no tokens or no verdict, and when a label that is not listed could have more
-    than ``UNLISTED`` of what the three have together.
+    Raises ``Refusal`` when there are no tokens or no verdict, when a number is no log-probability, and when a label
+    that is not listed could have more than ``UNLISTED`` of what the three have together.
     """
     if tokens is None:
         raise Refusal(FailureKind.INCOMPLETE, "the reply came without log-probabilities")
@@ -49,6 +50,9 @@ def read_labels(tokens: Sequence[Token] | None) -> Logs:
     if place is None:
         raise Refusal(FailureKind.UNPARSED, 'the reply has no {"Answer": "…"}')
     token, begun = place
+    wrong = next((log for log in token.likeliest.values() if not log <= LOG_ROUNDING), None)
+    if wrong is not None:
+        raise Refusal(FailureKind.OUT_OF_RANGE, f"{wrong:g} is no log-probability")
     logs = {label: _summed(_beginning(label, begun, token.likeliest)) for label in LABELS}
     _check_unlisted(logs, min(token.likeliest.values(), default=-math.inf))
     return Logs(*logs.values())

@@ -144,7 +144,10 @@ def _loaded(kind: Any, place: str, more: dict[str, Any], *, dtype: Any, key: str
         set_ends(tokenizer, model)
     except Exception as error:  # noqa: BLE001 (what a file of somebody else's lets their reader raise nobody knows)
         reason = printable(" ".join(str(error).split()))[:300] or type(error).__name__
-        raise RequestError([f"{key}: transformers cannot read {place}: {reason}"]) from None
+        what = f"transformers cannot read {place}"
+        if isinstance(error, OSError) and not Path(place).is_dir():
+            what = f"{place} is no folder here, and is not to be had from the Hub"
+        raise RequestError([f"{key}: {what}: {reason}"]) from None
     return Loaded(tokenizer, model)
 
 

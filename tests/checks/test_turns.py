@@ -131,9 +131,9 @@ def test_own_words_of_a_goal_leave_out_what_goals_share() -> None:
 )
 def test_a_runaway_message_does_not_hold_up_the_batch(piece: str) -> None:
     text = piece * (50_000 // len(piece))
-    start = time.perf_counter()
+    start = time.process_time()
     issues = check_turn(text, chat(*[text] * 12), language="Simplified Chinese")
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert "length" in {issue.check for issue in issues}
     assert any(str(len(text.strip())) in issue.says for issue in issues)
 

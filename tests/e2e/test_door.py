@@ -62,6 +62,13 @@ def test_flags_may_stand_anywhere(tmp_path: Path, arguments: list[str]) -> None:
     assert run.out.splitlines()[-1] == "ccfw sweep jobs=2 ok=2 partial=0 failed=0 refused=0 not_run=0"
 
 
+@pytest.mark.parametrize("arguments", [["stage=foo", "limit=-1"], ["limit=2", "dry_run=true"]], ids=["refused", "job"])
+def test_a_process_that_was_forked_is_like_one_that_was_not(tmp_path: Path, arguments: list[str]) -> None:
+    """Most tests run the program in forked ones."""
+    fresh, forked = (ccfw(tmp_path, "model=scripted", *arguments, fresh=each) for each in (True, False))
+    assert (forked.code, forked.out, forked.err) == (fresh.code, fresh.out, fresh.err)
+
+
 # ---- a reader that goes away
 
 

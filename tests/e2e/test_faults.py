@@ -255,6 +255,8 @@ LASTING: dict[str, tuple[Fault, str, str, int]] = {
 """By name: what every try meets, the error that an episode then ends with through either transport, and the tries."""
 STRUCK = dict(zip(LASTING, STARTER, strict=False))
 """Which scenario's assistant meets which fault; the others are well."""
+WELL = 8
+HELD = STARTER[: len(STRUCK) + WELL]
 
 
 def opening(path: Path) -> str:
@@ -289,7 +291,8 @@ def struck(shared: Shared, request: pytest.FixtureRequest) -> Struck:
     def make(folder: Path) -> Struck:
         through = f"model.transport={request.param}"
         with FakeProvider(lasting) as provider:
-            arguments = scripted(provider, "model.timeout_s=2", "model.attempts=2", through)
+            chosen = f"ids=[{','.join(map(seed_of, HELD))}]"
+            arguments = scripted(provider, chosen, "model.timeout_s=2", "model.attempts=2", through)
             first = ccfw(folder, *arguments, provider=provider)
             failures = {each["seed"]["seed_id"]: each for each in first.records("simulate", "failures.jsonl")}
             provider.script = GOOD
@@ -297,9 +300,6 @@ def struck(shared: Shared, request: pytest.FixtureRequest) -> Struck:
         return Struck(request.param, first, failures, second)
 
     return shared(f"struck_{request.param}", make)
-
-
-WELL = len(STARTER) - len(STRUCK)
 
 
 @pytest.mark.parametrize("name", LASTING)
@@ -360,7 +360,7 @@ def test_a_rerun_after_the_faults_pays_nothing_twice(struck: Struck) -> None:
 
 def test_nothing_of_a_mended_dialogue_stays_among_the_failures(struck: Struck) -> None:
     assert struck.second.records("simulate", "failures.jsonl") == []
-    assert len(struck.second.records("simulate")) == len(STARTER)
+    assert len(struck.second.records("simulate")) == len(HELD)
 
 
 def test_a_rerun_after_the_faults_leaves_no_noise(struck: Struck) -> None:
@@ -585,6 +585,6 @@ def test_the_programs_own_start_is_not_counted_against_a_calls_time(tmp_path: Pa
     with FakeProvider(GOOD) as provider:
         patience = ("model.timeout_s=1.5", "model.attempts=1", f"model.transport={transport}")
         arguments = scripted(provider, "limit=1", "stage=simulate", *patience)
-        run = ccfw(tmp_path, *arguments, provider=provider)
+        run = ccfw(tmp_path, *arguments, provider=provider, fresh=True)
     assert counts(run, "simulate") == ("ok", 1, 0, 0)
     assert (run.code, run.err) == (0, "")

@@ -455,18 +455,30 @@ class Capped:
     tables: tuple[dict[str, bytes], dict[str, bytes]]
 
 
-@pytest.fixture(scope="module", params=CAPS, ids=str)
-def capped(shared: Shared, request: pytest.FixtureRequest) -> Capped:
-    def make(folder: Path) -> Capped:
-        (folder / "apart").mkdir()
-        with FakeProvider(GOOD) as provider:
-            arguments = scripted(provider, "limit=3", "model.max_output_tokens=1024")
-            first = ccfw(folder, *arguments, f"budget={request.param}", provider=provider)
-            second = ccfw(folder, *arguments, "budget=10", provider=provider)
-            undisturbed = ccfw(folder / "apart", *arguments, provider=provider)
-        return Capped(first, second, undisturbed, (tables(second), tables(undisturbed)))
+def bounded(provider: FakeProvider) -> tuple[str, ...]:
+    return scripted(provider, "limit=3", "model.max_output_tokens=1024")
 
-    return shared(f"capped_{request.param}", make)
+
+@pytest.fixture(scope="module")
+def undisturbed(shared: Shared) -> tuple[Run, dict[str, bytes]]:
+    def make(folder: Path) -> tuple[Run, dict[str, bytes]]:
+        with FakeProvider(GOOD) as provider:
+            run = ccfw(folder, *bounded(provider), provider=provider)
+        return run, tables(run)
+
+    return shared("undisturbed", make)
+
+
+@pytest.fixture(scope="module", params=CAPS, ids=str)
+def capped(shared: Shared, request: pytest.FixtureRequest, undisturbed: tuple[Run, dict[str, bytes]]) -> Capped:
+    def make(folder: Path) -> tuple[Run, Run, dict[str, bytes]]:
+        with FakeProvider(GOOD) as provider:
+            first = ccfw(folder, *bounded(provider), f"budget={request.param}", provider=provider)
+            second = ccfw(folder, *bounded(provider), "budget=10", provider=provider)
+        return first, second, tables(second)
+
+    first, second, made = shared(f"capped_{request.param}", make)
+    return Capped(first, second, undisturbed[0], (made, undisturbed[1]))
 
 
 STOPPED = r"stopped \(budget=\S+: spent (\d\.\d{4}), the next call may cost (\d\.\d{4}) more\)"

@@ -14,10 +14,12 @@ from ccfw.knowledge.rules import read_rules
 from ccfw.knowledge.wikitext import Article, categories, interwiki, read_article, templates
 from ccfw.resources import resource
 
+RULES = read_rules(resource("data") / "kb")[1]
 
-@pytest.fixture(scope="module")
+
+@pytest.fixture
 def rules() -> Markup:
-    return read_rules(resource("data") / "kb")[1]
+    return RULES
 
 
 def read(text: str, rules: Markup, language: str = "en") -> Article:
@@ -151,8 +153,7 @@ def test_names_of_templates_are_told() -> None:
 
 @given(st.text(alphabet="{}[]|'<!->ab=\n", max_size=400))
 def test_whatever_the_markup_it_is_read_and_no_bracket_is_left_open(text: str) -> None:
-    rules = read_rules(resource("data") / "kb")[1]
-    for section in read(text, rules).sections:
+    for section in read(text, RULES).sections:
         assert "{{" not in section.text or "}}" not in section.text
 
 

@@ -450,7 +450,7 @@ def test_a_ledger_that_another_process_holds_is_waited_for_until_a_stop(
             await asyncio.to_thread(ledger.close)
             return time.monotonic() - begun
 
-    assert asyncio.run(keep()) < 6
+    assert asyncio.run(keep()) < 30  # and not the minute that it is waited for otherwise
     assert caplog.messages == [
         f"{path}: 2 paid replies could not be kept: database is locked; the same line pays for what was lost again"
     ]

@@ -10,7 +10,8 @@ import pytest
 
 from ccfw.records import Metric, SimulationMode
 from ccfw.report.tables import SMALL_JUDGE
-from ccfw.stages.gathered import Gathered, Judged, alike, differs, legible
+from ccfw.stages.comparable import alike, differs
+from ccfw.stages.gathered import Gathered, Judged, legible
 from ccfw.stages.judged import Folder, Manifest
 from ccfw.store import Output
 from ccfw.universe.seed_id import episode_id

@@ -73,7 +73,7 @@ def test_the_same_data_make_the_same_bytes(drawn: dict[str, Figure]) -> None:
 def test_a_cell_without_a_number_is_a_dash_and_empty_in_the_csv(drawn: dict[str, Figure]) -> None:
     assert {"1.0", "–", "−2.0", "3.0"} <= set(texts(drawn["heat"]))
     rows = list(csv.reader(io.StringIO(drawn["heat"].csv())))
-    assert rows == [["", "x", "y"], [HOSTILE, "1.000000", ""], ["B", "-2.000000", "3.000000"]]
+    assert rows == [["name", "x", "y"], [HOSTILE, "1.000000", ""], ["B", "-2.000000", "3.000000"]]
 
 
 def test_points_have_numbers_and_names_and_published_ones_are_marked(drawn: dict[str, Figure]) -> None:
@@ -120,7 +120,7 @@ def test_a_cell_of_few_seeds_has_no_colour_and_says_how_many_they_are() -> None:
     assert min(scale) >= 3.0  # what cells of few seeds hold sets no colours
     assert max(scale) <= 3.5
     assert list(csv.reader(io.StringIO(figure.csv()))) == [
-        ["", "x", "y", "x: seeds", "y: seeds"],
+        ["name", "x", "y", "x: seeds", "y: seeds"],
         ["A", "1.000000", "5.000000", "1", "9"],
         ["B", "3.000000", "3.500000", "10", "58"],
     ]

@@ -49,7 +49,7 @@ def option(group: str, name: str) -> dict[str, Any]:
 
 
 WATCH: dict[str, Any] = dict.fromkeys(
-    ("gold_drop", "kl", "truncated", "zero_variance", "repetition", "length_correlation", "unscored")
+    ("gold_drop", "kl", "truncated", "zero_variance", "repetition", "length_correlation", "unscored", "unrewarded")
 )
 
 

@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ccfw.align.alignment import Terms
-from ccfw.training.best_of_n import ORACLE, RANDOM, Question, best_of_n, expected, weights
+from ccfw.training.best_of_n import ORACLE, RANDOM, Question, best_of_n, expected, taken, weights
+from ccfw.training.differences import differences
+from ccfw.training.tables import selection_table
 
 TERMS = Terms(seed=3, resamples=300, level=0.9)
 ANSWERS = st.lists(st.tuples(st.integers(-3, 3), st.integers(1, 5)), min_size=1, max_size=7)
@@ -88,7 +90,8 @@ def test_selectors_chance_and_the_oracle_by_policy_and_pooled() -> None:
 
 
 def test_random_is_the_mean_of_the_answers_and_gains_nothing_on_itself() -> None:
-    for each in best_of_n(QUESTIONS[:3], [1, 3], TERMS):
+    many = [question(i, "p", (1, 2, 5), (2, 1, 3)) for i in range(10)]
+    for each in best_of_n(many, [1, 3], TERMS):
         if each.selector == RANDOM:
             assert each.gain == (0.0, 0.0, 0.0)
         if each.n == 1:
@@ -97,7 +100,7 @@ def test_random_is_the_mean_of_the_answers_and_gains_nothing_on_itself() -> None
 
 def test_gains_are_paired_question_by_question() -> None:
     # scores differ wildly between questions, the gain is the same in each: its interval has no width
-    paired = [question(i, "p", (10.0 * i, 10.0 * i + 1), (0, 1)) for i in range(6)]
+    paired = [question(i, "p", (10.0 * i, 10.0 * i + 1), (0, 1)) for i in range(10)]
     rm = next(each for each in best_of_n(paired, [2], TERMS) if each.selector == "rm")
     assert rm.gain == pytest.approx((0.5, 0.5, 0.5))
     assert rm.score.low is not None
@@ -107,6 +110,29 @@ def test_gains_are_paired_question_by_question() -> None:
 
 def test_one_policy_has_no_rows_of_its_own_beside_the_pooled_ones() -> None:
     assert {each.policy for each in best_of_n(QUESTIONS[:2], [2], TERMS)} == {"all"}
+
+
+def test_a_note_says_at_which_n_questions_are_lost() -> None:
+    told = selection_table(best_of_n(QUESTIONS, [2, 4], TERMS), TERMS.level).note
+    assert told.endswith(
+        " Questions with answers enough: 4 at N=2, 3 at N=4, since answers without score or reward are no candidates. "
+        "So scores at two N, the random baseline's too, are not over the same questions; gains compare at one N alone."
+    )
+    same = selection_table(best_of_n(QUESTIONS[:3], [2, 4], TERMS), TERMS.level).note
+    assert "Questions with answers enough" not in same
+
+
+def test_scorers_compare_on_the_questions_that_have_answers_enough() -> None:
+    found = {(each.measure, each.first, each.second): each for each in differences(taken(QUESTIONS, [2, 4]), TERMS)}
+    # N = 2, rm minus contrary: 20/6 − 10/6 of (1,2,3,4), 3 − 1 of (5,1,1,1) where the contrary takes the last or third,
+    # 0 of equal answers, 1 − 5; in the mean the contrary's are better
+    two = found["2", "contrary", "rm"]
+    assert two.figure.value == pytest.approx(-(20 / 6 - 10 / 6 + 2 + 0 - 4) / 4)
+    assert (two.items, two.figure.low) == (4, None)
+    assert math.isnan(two.p)
+    # N = 4: 4 − 1, 5 − 1 and 0
+    assert found["4", "rm", "contrary"].figure.value == pytest.approx(7 / 3)
+    assert found["4", "rm", "contrary"].items == 3
 
 
 def test_where_no_question_has_enough_answers_there_is_no_row() -> None:

@@ -88,7 +88,7 @@ def chosen(tmp_path_factory: pytest.TempPathFactory) -> Chosen:
         ]
         (folder / "rewards.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
         scorers = "{rm: rm, file: rewards.jsonl, outcome: judge_outcome, grounding: judge_norm_match}"
-        line += (f"+rewards.scorers={scorers}", "best_of_n.sizes=[4,8,16]")
+        line += (f"+rewards.scorers={scorers}", "best_of_n.sizes=[4,8,16]", "rewards.max_tokens=256")
         other, locked = ("stage=best_of_n", "judge@rewards.judge=other_judge"), "judge@rewards.judge=locked_judge"
         planned = ccfw(folder, *other, "dry_run=true", *line, provider=provider)
         keyless = ccfw(folder, other[0], locked, *line, provider=provider)
@@ -112,7 +112,7 @@ def rewards(chosen: Chosen) -> dict[str, dict[str, float]]:
     """Work out every selector's reward of every answer without the stage."""
     found = answers(chosen.responses)
     by_id = {each.situation_id: each for each in read_situations(shipped_folder())}
-    model = load(str(chosen.reward_model), max_tokens=2048, batch=1)
+    model = load(str(chosen.reward_model), max_tokens=256, batch=1)
     texts = [Text(key, situation_text(by_id[each["situation_id"]]), each["answer"]) for key, each in found.items()]
     judged: dict[str, float] = {}
     for request in chosen.first.requests:
@@ -176,11 +176,11 @@ def test_the_table_has_chance_the_ceiling_and_gains_paired_by_question(chosen: C
         )
         assert float(row["gain"]) == pytest.approx(float(row["score"]) - float(chance["score"]), abs=2e-6)
         assert float(row["score"]) <= float(ceiling["score"]) + 1e-9
-        assert float(row["gain_lo"]) - 1e-9 <= float(row["gain"]) <= float(row["gain_hi"]) + 1e-9
+        assert (row["gain_lo"], row["gain_hi"]) == ("", "")  # four norms allow no interval
         if row["selector"] == "oracle":
             assert float(row["share"]) == pytest.approx(1.0)
     report = (chosen.first.folder / chosen.first.closings["best_of_n"]["out"] / "report.md").read_text("utf-8")
-    assert "| all | 4 | random |" in report
+    assert "| all policies | 4 | random |" in report
     assert "oracle (the judge itself)" in report
 
 
@@ -222,7 +222,10 @@ def test_a_judge_cannot_score_what_it_cannot_read(tmp_path: Path) -> None:
         ],
     )
     run = ccfw(tmp_path, *line, "best_of_n.candidates=triplets", scorers)
-    assert (run.code, run.err) == (
+    assert (run.code, run.err.splitlines()) == (
         2,
-        "ccfw: rewards.scorers.two=judge_norm_match: Norm Match is of the reasoning, and these answers have none\n",
+        [
+            "ccfw: best_of_n.sizes=[2,4]: no question has 4 answers; the most are 3",
+            "ccfw: rewards.scorers.two=judge_norm_match: Norm Match is of the reasoning, and these answers have none",
+        ],
     )

@@ -183,6 +183,17 @@ def test_mean_pass_and_the_spread_over_countries() -> None:
     assert (found.answers, found.items) == (3, 3)
 
 
+def test_one_id_under_two_countries_is_two_questions() -> None:
+    both = [Marked("7", "Japan", True), Marked("7", "Italy", False)]
+    found = marks(both, TERMS)
+    assert (found.items, found.answers, found.mean.value) == (2, 1, 0.5)
+    assert {name: figure.value for name, figure in found.countries.items()} == {"Japan": 1, "Italy": 0}
+    held = hard([verified("7", place, 1, "n", satisfied=place == "Japan") for place in ("Japan", "Italy")], TERMS)
+    assert (held.items, held.answers, held.mean.value) == (2, 1, 0)
+    assert {name: figure.value for name, figure in held.countries.items()} == {"Japan": 100, "Italy": -100}
+    assert held.questions == {"Japan": 1, "Italy": 1}
+
+
 def test_a_scale_of_ones_own_replaces_what_is_attainable() -> None:
     rows = [verified("q", "Japan", 1, "n", satisfied=True)]
     assert hard(rows, TERMS).mean.value == pytest.approx(100.0)

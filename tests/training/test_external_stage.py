@@ -67,6 +67,9 @@ def test_replies_are_scored_by_the_rules_of_each_benchmark(tmp_path: Path) -> No
         "Japan": 1,
     }
     assert [row["mean"] for row in table(run, "cultureforest_hard")] == pytest.approx([0, -100, 100])
+    report = (tmp_path / run.closings["external"]["out"] / "report.md").read_text("utf-8")
+    assert "| all countries | 50.0 | 33.3 | 1 | 3 |" in report  # of fewer than ten questions no interval
+    assert "Cost" not in report
 
 
 def test_every_fault_of_every_file_is_named_at_once(tmp_path: Path) -> None:
@@ -87,7 +90,61 @@ def test_every_fault_of_every_file_is_named_at_once(tmp_path: Path) -> None:
     ]
 
 
+def test_what_is_no_log_probability_or_stands_twice_is_refused_with_its_row(tmp_path: Path) -> None:
+    rows = [
+        "a,Japan,1,n,No,0.8,0.15,0.05",
+        "a,Japan,one,n,No,-1,-2,-3",
+        "a,Japan,1,n,No,-1,,-3",
+        "a,Japan,1,n,No,-inf,-inf,-inf",
+        "a,Japan,1,n,No,-1,-2,-3",
+        "a,Japan,1,n,No,-1,-2,-3",
+    ]
+    columns = "question_id,country,answer,norm_id,acceptability,satisfy,neutral,violate"
+    (tmp_path / "hard.csv").write_text("\n".join([columns, *rows]) + "\n", "utf-8")
+    run = ccfw(tmp_path, "stage=external", "external.cultureforest_hard=hard.csv", *CHEAP)
+    assert run.code == 2
+    number = "must be a log-probability: a number up to 0, or -inf"
+    assert run.err.splitlines() == [
+        f"ccfw: external.cultureforest_hard=hard.csv: {each}"
+        for each in (
+            f"line 2: satisfy is '0.8', and {number}",
+            "line 3: answer is 'one', and must be a number from 1",
+            f"line 4: neutral is '', and {number}",
+            "line 5: log-probabilities cannot all be −∞",
+            "line 7: answer 1 to a of Japan stands twice under n",
+        )
+    ]
+    kinds = [f"a,Japan,{n},n,{kind},-1,-2,-3" for n, kind in ((1, "No"), (2, "Sometimes"))]
+    (tmp_path / "hard.csv").write_text("\n".join([columns, *kinds]) + "\n", "utf-8")
+    run = ccfw(tmp_path, "stage=external", "external.cultureforest_hard=hard.csv", *CHEAP)
+    told = "line 3: acceptability of n is Sometimes here, and No before"
+    assert (run.code, run.err) == (2, f"ccfw: external.cultureforest_hard=hard.csv: {told}\n")
+
+
 # ---- models asked
+
+
+def test_two_models_are_held_against_each_other_question_by_question(tmp_path: Path) -> None:
+    asked = shield(tmp_path, [("Japan", told, "Yes") for told in ["No"] * 9 + ["maybe", "Yes", "Yes"]])
+    with FakeProvider(lambda request: "Yes" if request.model == "other" else play(request)) as provider:
+        line = scripted(provider, "stage=external", asked, "bootstrap.resamples=200")
+        ccfw(tmp_path, *line, provider=provider)
+        run = ccfw(tmp_path, *line, "model.name=other", "model.provider_model=openai/other", provider=provider)
+    assert run.code == 0, run.err
+    found = {row["measure"]: row for row in table(run, "differences")}
+    assert {name: (row["first"], row["second"], row["difference"], row["shared"]) for name, row in found.items()} == {
+        "culshield_resolved": ("other", "scripted", pytest.approx(9 / 11, abs=1e-6), 11),
+        "culshield_all": ("other", "scripted", pytest.approx(10 / 12, abs=1e-6), 12),
+    }
+    assert all(row["p"] < 0.05 and row["difference_lo"] > 0 for row in found.values())
+    report = (tmp_path / run.closings["external"]["out"] / "report.md").read_text("utf-8")
+    holds = re.findall(r"^\| CulShield, (of \w+) \| other \| scripted \| .* \| yes \| \d+ \|$", report, re.MULTILINE)
+    assert holds == ["of resolved", "of all"]
+    paid = [json.loads(path.read_text("utf-8")) for path in tmp_path.glob("workspace/crisp/external/*/manifest.json")]
+    spent = [each["paid"]["usd"] for each in paid if "paid" in each]
+    assert len(spent) == 2
+    assert f"Cost: {sum(spent):.4f} USD for what is compared, whichever job paid it." in report
+    assert min(spent) > 0
 
 
 @pytest.fixture(scope="module")
@@ -236,8 +293,9 @@ def test_models_of_one_workspace_stand_in_one_table(tmp_path: Path, provider: Fa
     found = list(csv.DictReader((folder / "tables" / "crisp_culshield.csv").read_text("utf-8").splitlines()))
     assert [row["Model"] for row in found] in (["scripted", "other", "warm"], ["warm", "scripted", "other"])
     assert len({row["section"] for row in found}) == 2  # another temperature stands apart
+    levels = list(csv.DictReader((folder / "tables" / "crisp_cultureforest.csv").read_text("utf-8").splitlines()))
+    assert len({row["section"] for row in levels}) == 2
     page = (folder / "index.html").read_text("utf-8")
-    assert page.count('class="break"') == 2 + 2
     assert {"chapter-crisp", "table-crisp_cultureforest", "figure-crisp_cultureforest"} <= set(
         re.findall('id="([^"]+)"', page)
     )

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+import resource
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +16,18 @@ import yaml
 pytest.importorskip("torch")
 pytest.importorskip("trl")
 
+from ccfw.errors import RequestError
 from ccfw.settings.training import GrpoConfig, PolicyConfig
 from ccfw.stop import Stop
+from ccfw.training.answering import generate
+from ccfw.training.checkpoints import CHECKPOINTS
 from ccfw.training.encoding import ends_of_turn, tokens_of
-from ccfw.training.grpo import Optimised, fit, generate, optimise
+from ccfw.training.grpo import Optimised, fit, optimise
 from ccfw.training.guard import TrainingError
 from ccfw.training.monitor import normalised
-from ccfw.training.reward import latest_checkpoint
-from ccfw.training.task import Question, Task
+from ccfw.training.task import READINGS, Given, Missing, Question, RewardError, Task
 from ccfw.training.toy import toy_task
-from ccfw.training.weights import load_causal
+from ccfw.training.weights import Loaded, load_causal
 from tests.samples import ROOT
 from tests.training import tiny
 
@@ -112,7 +118,7 @@ def test_a_missing_reward_moves_nothing_and_the_others_count_as_ever(
         return made
 
     monkeypatch.setattr(GRPOTrainer, "_generate_and_score_completions", seen)
-    base, given = toy_task(0.0), dict[str, list[float | None]]()
+    base, given = toy_task(0.0), dict[str, Sequence[Any]]()
 
     def length(keys: Any, answers: Any) -> list[float | None]:
         found = [None if place % 8 < 7 and place % 3 else float(len(a.split())) for place, a in enumerate(answers)]
@@ -159,35 +165,196 @@ def test_answers_end_where_the_family_ends_a_turn_and_only_others_are_cut_off(
     for row, whole in zip(rows, cut, strict=True):
         assert len(row) == most if whole else (row[-1] in ends and not ends & set(row[:-1]))
     assert found.curve[0]["truncated"] == pytest.approx(sum(cut) / 32)
-    answers = generate(loaded.tokenizer, loaded.model, task.held_out, how, {}, 0)
+    answers = generate(loaded, task.held_out, how, {}, 0)
     lengths = [len(tokens_of(loaded.tokenizer, text)) for text, _ in answers]
     assert {truncated for _, truncated in answers} == {False, True}
     shorter = [length for length, (_, truncated) in zip(lengths, answers, strict=True) if not truncated]
     assert max(shorter) < most
 
 
-def test_training_goes_on_from_a_checkpoint_with_the_same_curve(tmp_path: Path) -> None:
-    how = config(steps=6, save_every=3)
+def test_training_goes_on_from_a_whole_checkpoint_with_the_same_curve(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    how = config(steps=6, save_every=2)
     straight = run(tmp_path / "straight", toy_task(0.0), how)
 
-    class AfterThree(Stop):
-        """Asks to stop once a checkpoint is there."""
+    first = run(tmp_path / "broken", toy_task(0.0), how, After(2, tmp_path / "broken"))
+    assert (first.finished, first.steps) == (False, 3)
+    last = tmp_path / "broken" / CHECKPOINTS / "checkpoint-3"
+    weights = (last / "model.safetensors").read_bytes()
+    (last / "model.safetensors").write_bytes(weights[: len(weights) // 2])
+    caplog.clear()
+    second = run(tmp_path / "broken", toy_task(0.0), how)
+    assert second.finished
+    assert caplog.messages[-1] == f"{last}: not whole (model.safetensors is torn); training goes on from step 2"
+    for name in ("reward", "loss", "grad_norm", "completions/mean_length", "zero_variance"):
+        expected = [each[name] for each in straight.curve]
+        assert [each[name] for each in second.curve] == pytest.approx(expected, rel=1e-4, abs=1e-6), name
+
+
+class After(Stop):
+    """Asks to stop in the step after a checkpoint, and may do something then."""
+
+    def __init__(self, step: int, folder: Path, then: Callable[[], object] = lambda: None) -> None:
+        super().__init__()
+        self._there, self._then = folder / CHECKPOINTS / f"checkpoint-{step}", then
+
+    @property
+    def interrupted(self) -> bool:
+        if self._there.is_dir():
+            self._then()
+        return self._there.is_dir()
+
+    @interrupted.setter
+    def interrupted(self, value: bool) -> None:
+        pass
+
+
+@pytest.mark.parametrize("least", [100_000, 500_000], ids=["no-weights", "no-optimizer"])
+def test_a_disk_that_is_full_leaves_the_checkpoint_before(least: int, tmp_path: Path) -> None:
+    """The weights take some 340 kB, what the optimizer keeps twice as much."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    stop = After(1, tmp_path, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (least, before[1])))
+    try:
+        with pytest.raises(OSError, match="File too large") as caught:
+            run(tmp_path, toy_task(0.0), config(steps=4, save_every=1), stop)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert caught.value.filename == str(tmp_path / CHECKPOINTS / "checkpoint-2")
+    assert [path.name for path in (tmp_path / CHECKPOINTS).glob("checkpoint-*")] == ["checkpoint-1"]
+    assert run(tmp_path, toy_task(0.0), config(steps=2, save_every=1)).steps == 2
+
+
+def test_a_model_that_draws_no_token_any_more_ends_with_the_step(tmp_path: Path) -> None:
+    loaded = load_causal(POLICY.weights, "policy", 0)
+
+    def poison() -> None:
+        loaded.model.lm_head.weight.data[:] = math.nan
+
+    class Poisoned(Stop):
+        """Has the weights spoilt at the end of a step."""
 
         @property
         def interrupted(self) -> bool:
-            return latest_checkpoint(tmp_path / "broken") is not None
+            poison()
+            return False
 
         @interrupted.setter
         def interrupted(self, value: bool) -> None:
             pass
 
-    first = run(tmp_path / "broken", toy_task(0.0), how, AfterThree())
-    assert (first.finished, 3 <= first.steps < 6) == (False, True)
-    second = run(tmp_path / "broken", toy_task(0.0), how)
-    assert second.finished
-    for name in ("reward", "loss", "grad_norm", "completions/mean_length", "zero_variance"):
-        expected = [each[name] for each in straight.curve]
-        assert [each[name] for each in second.curve] == pytest.approx(expected, rel=1e-4, abs=1e-6), name
+    told = "the model's probabilities of the next token are no numbers"
+    with pytest.raises(TrainingError, match=f"^training step 2: {told}$"):
+        fit(config(steps=5), POLICY, loaded, toy_task(0.0), tmp_path, 0, Poisoned())
+    with pytest.raises(TrainingError, match=f"^training step 0: {told}$"):
+        fit(config(steps=5), POLICY, loaded, toy_task(0.0), tmp_path / "again", 0, Stop())
+
+
+def test_a_reward_that_is_no_number_ends_with_the_step(tmp_path: Path) -> None:
+    task, asked = toy_task(0.0), 0
+
+    def broken(keys: Any, answers: Any) -> Sequence[Given]:
+        nonlocal asked
+        asked += 1
+        if asked == 3:  # one look, one step
+            raise RewardError("grpo.reward_model gives no number")
+        return task.rewards["appropriateness"](keys, answers)
+
+    bad = replace(task, rewards={"appropriateness": broken})
+    with pytest.raises(TrainingError, match=r"^training step 2: grpo\.reward_model gives no number$"):
+        run(tmp_path, bad, config(steps=5))
+
+
+def test_answers_that_are_too_long_are_counted_at_every_step_and_have_a_limit(tmp_path: Path) -> None:
+    task = toy_task(0.0)
+
+    def half(keys: Any, answers: Any) -> Sequence[Given]:
+        found = task.rewards["appropriateness"](keys, answers)
+        given = [Missing("too_long") if place % 2 else each for place, each in enumerate(found)]
+        task.tally.add(READINGS, given)
+        return given
+
+    how = config(steps=5)
+    watch = how.monitor.model_copy(update={"window": 2, "unrewarded": 0.4})
+    found = run(tmp_path, replace(task, rewards={"appropriateness": half}), how.model_copy(update={"monitor": watch}))
+    assert found.trip is not None
+    assert (found.trip.sign, found.steps, found.finished) == ("unrewarded", 2, True)
+    assert found.trip.reason == "unrewarded 0.5 in the mean of 2 steps, above 0.4"
+    assert [(each["readings"], each["readings/too_long"], each["unrewarded"]) for each in found.curve] == [
+        (96, 48, 0.5)
+    ] * 2
+    # 24 questions before and after, 12 of them without a reward
+    assert found.asked == {"readings": 2 * 96 + 2 * 24, "readings/too_long": 2 * 48 + 2 * 12}
+    assert [sum(isinstance(each.proxy, Missing) for each in part) for part in (found.first, found.last)] == [12, 12]
+    assert all(each.valid for each in (*found.first, *found.last))
+
+
+def spoilt(**changes: Any) -> Loaded:
+    """Return the toy's model with something else in place."""
+    loaded = load_causal(POLICY.weights, "policy", 0)
+    for name, value in changes.items():
+        setattr(loaded.tokenizer if name == "chat_template" else loaded.model.config, name, value)
+    return loaded
+
+
+PLACE = "policy.weights.scratch=toy"
+
+
+@pytest.mark.parametrize(
+    ("loaded", "changes", "problems"),
+    [
+        (
+            lambda: spoilt(chat_template=None),
+            {"schedule": "zigzag"},
+            [
+                "grpo.schedule=zigzag: unknown; choose from ",
+                f"{PLACE}: its tokenizer has no chat template, and a policy ",
+            ],
+        ),
+        (
+            lambda: spoilt(chat_template="{{ raise_exception('no \\x1b such role') }}"),
+            {},
+            [f"{PLACE}: its chat template does not take the question: no"],
+        ),
+        (
+            lambda: spoilt(max_position_embeddings=8),
+            {},
+            ["grpo.max_completion_tokens=6: the model has 8 positions, and the longest question takes 3 of them"],
+        ),
+    ],
+    ids=["no-template", "template", "positions"],
+)
+def test_a_policy_that_cannot_be_asked_is_refused_with_all_that_is_wrong(
+    loaded: Callable[[], Loaded], changes: dict[str, Any], problems: list[str], tmp_path: Path
+) -> None:
+    with pytest.raises(RequestError) as caught:
+        fit(config(**changes), POLICY, loaded(), toy_task(0.0), tmp_path, 0, Stop())
+    assert len(caught.value.problems) == len(problems)
+    for found, wanted in zip(caught.value.problems, problems, strict=True):
+        assert found.startswith(wanted)
+        assert "\n" not in found
+
+
+def test_a_policy_without_a_token_for_padding_is_refused_when_it_is_read(tmp_path: Path) -> None:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    made = Tokenizer(models.WordLevel({"<eos>": 0, "w": 1}, unk_token="w"))
+    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    made.add_special_tokens(["<eos>"])
+    tokens = PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<eos>")
+    tokens.chat_template = "{% for m in messages %}{{ m['content'] }} <eos>{% endfor %}"
+    folder = tiny.answering_policy(tmp_path / "policy")
+    tokens.save_pretrained(folder)
+    weights = POLICY.weights.model_copy(update={"path": str(folder), "scratch": None})
+    with pytest.raises(RequestError) as caught:
+        load_causal(weights, "policy", 0)
+    assert caught.value.problems == (
+        f"policy: transformers cannot read {folder}: the tokenizer has no token for padding that is not one of its "
+        "ends; add one to it and the model",
+    )
 
 
 def test_a_policy_whose_loss_is_no_number_ends_with_the_step(tmp_path: Path) -> None:
@@ -195,7 +362,7 @@ def test_a_policy_whose_loss_is_no_number_ends_with_the_step(tmp_path: Path) -> 
     task = toy_task(0.0)
     steps = 0
 
-    def poisoned(keys: Any, answers: Any) -> list[float | None]:
+    def poisoned(keys: Any, answers: Any) -> Sequence[Given]:
         nonlocal steps
         steps += 1
         if steps == 3:  # one look, one step

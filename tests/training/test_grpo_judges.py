@@ -6,6 +6,7 @@ import asyncio
 import csv
 import json
 import math
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,7 +24,8 @@ from ccfw.llm.budget import of_the_process
 from ccfw.settings import Settings
 from ccfw.stages import grpo
 from ccfw.stages.context import Context, StageResult
-from ccfw.training.reward import latest_checkpoint
+from ccfw.training.checkpoints import CHECKPOINTS, latest_checkpoint
+from ccfw.training.guard import TrainingError
 from ccfw.training.weights import load_causal
 from tests.e2e.running import ccfw
 from tests.e2e.test_tracking import logged
@@ -85,10 +87,30 @@ def test_norm_grounding_is_learnt_from_one_judge_and_looked_at_by_another(
     assert result.meter.calls == len(guide) + len(gold) == len(set(guide)) + len(set(gold))  # each asked once
     assert result.meter.cached > 0  # the policy repeats itself
     scales = {(each.model, each.schema_name) for each in provider.requests}
-    assert scales == {("guide", "crisp_norm_match"), ("gold", "crisp_outcome")}
+    assert scales == {("guide", "crisp_norm_match"), ("gold", "crisp_outcome"), ("gold", "crisp_norm_match")}
     looks = list(csv.DictReader((result.out / "looks.csv").read_text("utf-8").splitlines()))
     assert [row["step"] for row in looks] == ["0", "15", "30"]
     assert all(1.0 <= float(row["gold"]) <= 5.0 for row in looks)
+    as_marked(result)
+
+
+def as_marked(result: StageResult) -> None:
+    """Hold the table before and after against the marks in the answers, which judges give as scores."""
+    answers = [json.loads(line) for line in (result.out / "answers.jsonl").read_text("utf-8").splitlines()]
+    rows = csv.DictReader((result.out / "policies.csv").read_text("utf-8").splitlines())
+    table = {row["policy"]: row for row in rows}
+    for when in ("before", "after"):
+        own = [each["answer"] for each in answers if each["when"] == when]
+        marks = [tuple(map(int, found)) for each in own if len(found := re.findall(r"mark (\d)", each)) == 2]
+        lost = len(own) - len(marks)
+        expected = {"valid": len(marks) / len(own), "questions": len(own)}
+        for place, (name, least) in enumerate((("gold", 1), ("norm_match", 0))):
+            scores = [each[place] for each in marks]
+            expected[f"{name}_valid"] = sum(scores) / len(scores)
+            expected[f"{name}_all"] = (sum(scores) + least * lost) / len(own)
+        assert {name: float(table[when][name]) for name in expected} == pytest.approx(expected, abs=1e-6)
+    gain = float(table["after"]["norm_match_all"]) - float(table["before"]["norm_match_all"])
+    assert float(table["difference"]["norm_match_all"]) == pytest.approx(gain, abs=1e-5)
 
 
 def test_judges_see_the_norm_and_the_policy_never_does(
@@ -113,7 +135,7 @@ def test_judges_see_the_norm_and_the_policy_never_does(
 
 
 def test_a_run_that_was_cut_off_goes_on_with_the_same_curve_and_pays_for_nothing_twice(
-    weights: Path, provider: FakeProvider, tmp_path: Path
+    weights: Path, provider: FakeProvider, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     straight = run(settings(tmp_path / "straight", weights, provider, steps=6))
     paid = [sorted(bodies(provider, name)) for name in ("guide", "gold")]
@@ -131,7 +153,8 @@ def test_a_run_that_was_cut_off_goes_on_with_the_same_curve_and_pays_for_nothing
     assert "judgements of one step failed" in first.stopped
     manifest = json.loads((first.out / "manifest.json").read_text("utf-8"))
     assert (manifest["status"], (first.out / "model").exists()) == ("partial", False)
-    assert latest_checkpoint(first.out) is not None
+    assert latest_checkpoint(first.out) == first.out / CHECKPOINTS / "checkpoint-2"
+    assert caplog.messages[-1] == f"stage=grpo: stopped ({first.stopped}); the same line goes on from step 2"
     answered = [each for each in provider.requests if each.status == 200]
     provider.clear()
     provider.script = Grading()
@@ -145,6 +168,57 @@ def test_a_run_that_was_cut_off_goes_on_with_the_same_curve_and_pays_for_nothing
     assert [sorted(each.digest for each in both if each.model == name) for name in ("guide", "gold")] == paid
     again = run(job)
     assert (again.skipped, again.meter.calls) == (6, 0)
+
+
+def test_a_provider_that_is_out_from_the_beginning_leaves_nothing_to_go_on_from(
+    weights: Path, provider: FakeProvider, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    provider.script = Grading(lambda _: UNAUTHORIZED)
+    result = run(settings(tmp_path, weights, provider))
+    assert result.status == "partial"
+    assert caplog.messages[-1].endswith("; no checkpoint is there yet, and the same line starts anew")
+
+
+def test_answers_that_are_too_long_for_the_reward_model_are_valid_and_counted(
+    weights: Path, provider: FakeProvider, tmp_path: Path
+) -> None:
+    raw = settings(tmp_path, weights, provider, steps=6, monitor={"unrewarded": 0.2}).model_dump(mode="json")
+    raw["rewards"] |= {"max_tokens": 4, "judge": raw["judge"]}
+    result = run(Settings.model_validate(raw))
+    assert (result.status, result.done) == ("ok", 2)
+    report = (result.out / "report.md").read_text("utf-8")
+    assert "Ended by the monitor at step 2 of 6: unrewarded 1 in the mean of 2 steps, above 0.2." in report
+    for step in curve(result):
+        assert step["readings"] == step["readings/too_long"]
+        assert "rewards/appropriateness/mean" not in step
+        assert step["rewards/norm_grounding/mean"] >= 0
+    as_marked(result)
+    answers = [json.loads(line) for line in (result.out / "answers.jsonl").read_text("utf-8").splitlines()]
+    valid = {when: sum(each["valid"] for each in answers if each["when"] == when) for when in ("before", "after")}
+    in_form = [8 * step["rewards/form/mean"] for step in curve(result)]
+    assert [step["readings"] for step in curve(result)] == [in_form[0], in_form[1] + valid["after"]]  # with the look
+    rows = list(csv.DictReader((result.out / "policies.csv").read_text("utf-8").splitlines()))
+    assert {row["policy"]: row["without_reward"] for row in rows} == {
+        "before": str(valid["before"]),
+        "after": str(valid["after"]),
+        "difference": "",
+    }
+    assert all(each.get("no_reward") == ("too_long" if each["valid"] else None) for each in answers)
+    assert re.search(r"(\d+) of \1 answers that a model was to reward got none \(\1 too_long\): ", report)
+    assert "openai/gold both rewards norm grounding and gives the gold score" in report
+
+
+def test_a_reward_model_that_gives_no_number_ends_the_run_with_the_step_and_why(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
+    tiny.answering_policy(tmp_path / "policy")
+    loaded = tiny.classifier()
+    loaded.model.score.weight.data[:] = math.nan
+    loaded.model.save_pretrained(tmp_path / "reward")
+    loaded.tokenizer.save_pretrained(tmp_path / "reward")
+    told = r"grpo\.reward_model gives no number for an answer, of \d+ tokens with its question"
+    with pytest.raises(TrainingError, match=f"^training step 0: {told}$"):
+        run(settings(tmp_path, tmp_path, provider, gold="none"))
 
 
 def test_a_budget_that_is_spent_ends_the_run_and_more_money_goes_on_with_it(

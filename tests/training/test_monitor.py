@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ccfw.training.monitor import Limits, Look, Monitor, Trip, length_correlation, normalised, repetition, zero_variance
 
-LIMITS = Limits(3, 0.2, 2, 1.0, 0.5, 0.8, 0.4, 0.6, 0.25)
+LIMITS = Limits(3, 0.2, 2, 1.0, 0.5, 0.8, 0.4, 0.6, 0.25, 0.3)
 
 
 def test_a_gold_score_that_falls_while_the_reward_rises_ends_the_run_after_patience() -> None:

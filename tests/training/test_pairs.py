@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ccfw.align.alignment import ALL, Terms
 from ccfw.crisp.records import PairKind, Preference
-from ccfw.training.pairs import Margin, accuracies, calibration, gap_of
-from ccfw.training.splitting import split_by_norm, split_faults
+from ccfw.training.pairs import LENGTH_GAPS, Margin, accuracies, calibration, fault_of, gap_of
+from ccfw.training.splitting import sorted_out, split_by_norm, split_faults
 from ccfw.training.wording import wording_margins
 
 TERMS = Terms(seed=0, resamples=100, level=0.95)
@@ -65,6 +65,48 @@ def test_accuracy_counts_a_tie_half_and_has_every_slice() -> None:
 )
 def test_every_difference_in_length_has_a_class(words: tuple[int, int], name: str) -> None:
     assert gap_of(pair(1, "w " * words[0], "w " * words[1])) == name
+
+
+def test_groups_of_length_stand_in_the_order_of_length_and_the_others_by_name() -> None:
+    words = [(12, 1), (1, 1), (1, 12), (2, 1), (1, 2)]
+    found = [
+        Margin(pair(i, "w " * chosen, "v " * rejected, culture=culture), 1.0)
+        for i, ((chosen, rejected), culture) in enumerate(
+            zip(words, ("Peru", "Italy", "Japan", "Italy", "Chad"), strict=True)
+        )
+    ]
+    figures, counts = accuracies(found, TERMS)
+    assert [name for partition, name in figures if partition == "length_gap"] == [name for *_, name in LENGTH_GAPS]
+    assert [name for partition, name in figures if partition == "culture"] == ["Chad", "Italy", "Japan", "Peru"]
+    assert list(counts) == list(figures)
+    assert next(iter(figures)) == ALL
+
+
+@pytest.mark.parametrize(
+    ("chosen", "rejected", "fault"),
+    [
+        ("Bow first.", "Wave first.", None),
+        ("", "Wave.", "no chosen answer"),
+        ("Bow.", " \n\u200b", "no rejected answer"),
+        ("", "", "no answers"),
+        ("Bow first.", "Bow first.", "both answers the same"),
+        ("Bow first.", "bow,  first!", "both answers the same"),
+        ("まず お辞儀。", "まず 手を振る。", None),
+        ("👍", "👎", None),
+        ("👍", "👍 ", "both answers the same"),
+    ],
+)
+def test_a_pair_teaches_something_if_both_answers_say_something_and_not_the_same(
+    chosen: str, rejected: str, fault: str | None
+) -> None:
+    assert fault_of(pair(1, chosen, rejected)) == fault
+
+
+def test_what_is_sorted_out_is_counted_by_reason_and_the_rest_keeps_its_order() -> None:
+    pairs = [pair(1), pair(2, "a", "a"), pair(3), pair(4, "", "a"), pair(5, "b", "b")]
+    found = sorted_out(pairs, fault_of)
+    assert [each.pair_id for each in found.sound] == ["p1", "p3"]
+    assert found.faulty == {"both answers the same": 2, "no chosen answer": 1}
 
 
 def test_calibration_by_hand() -> None:

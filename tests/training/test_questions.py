@@ -24,7 +24,7 @@ def entry(**changes: Any) -> dict[str, Any]:
 
 def test_a_question_of_cultureforest_has_its_three_forms_and_norms() -> None:
     (found,) = read_cultureforest(json.dumps(entry()), "Japan").items
-    assert (found.question_id, found.country, found.easy, found.answer) == ("u1", "Japan", "pick", "C")
+    assert (found.question_id, found.country, found.easy, found.answer) == ("Japan::u1", "Japan", "pick", "C")
     assert (found.medium, found.hard, found.background) == (
         ("judge 1", "judge 2", "judge 3", "judge 4"),
         "tell",
@@ -37,15 +37,21 @@ def test_every_fault_has_its_place() -> None:
     lines = [entry(), entry(), entry(uuid="u2", Open={}), entry(uuid="u3", Medium=[]), "nothing"]
     text = "\n".join([*(json.dumps(each) for each in lines), "{torn", "", json.dumps(entry(uuid=7))])
     read = read_cultureforest(text, "Japan")
-    assert [each.question_id for each in read.items] == ["u1", "7"]
+    assert [each.question_id for each in read.items] == ["Japan::u1", "Japan::7"]
     *told, torn = read.faults
     assert told == [
-        "line 2: u1 stands twice",
+        "line 2: Japan::u1 stands twice",
         "line 3: lacks Open.Question_Open",
         "line 4: lacks Medium.Question_Judge1",
         "line 5: lacks uuid",
     ]
     assert torn.startswith("line 6: not JSON: ")
+
+
+def test_one_id_under_two_countries_is_two_questions() -> None:
+    lines = [entry(country=name) for name in ("Japan", "Italy")]
+    read = read_cultureforest("\n".join(map(json.dumps, lines)), None)
+    assert ([each.question_id for each in read.items], read.faults) == (["Japan::u1", "Italy::u1"], ())
 
 
 def test_culshield_is_a_list_and_its_answers_are_two() -> None:

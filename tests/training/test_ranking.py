@@ -53,16 +53,27 @@ def test_a_model_that_knows_nothing_scores_at_chance_exactly() -> None:
 
 
 def test_figures_are_means_with_intervals_that_draw_whole_norms() -> None:
-    good, bad = triplet(3, 2, 1, norm="a"), triplet(1, 2, 3, norm="b", culture="Italy")
-    found = ranking([good, good, good, bad], TERMS)
-    assert found[ALL].triplets == 4
+    good = [triplet(3, 2, 1, norm=f"a{n}") for n in range(5) for _ in range(20)]
+    bad = [triplet(1, 2, 3, norm=f"b{n}", culture="Italy") for n in range(5) for _ in range(20)]
+    found = ranking([*good, *bad], TERMS)
+    assert found[ALL].triplets == 200
     top = found[ALL].figures["top_1"]
-    # two norms: a resample holds a twice, both, or b twice; items would never give 0 of 1
-    assert (top.value, top.low, top.high) == (0.75, 0.0, 1.0)
+    # of ten norms, half of them right: the binomial's 2.5 and 97.5 per cent are 2 and 8 of 10; items would give ±7
+    assert (top.value, top.low, top.high) == (0.5, 0.2, 0.8)
     assert {group: line.figures["order"].value for group, line in found.items() if group[0] == "culture"} == {
         ("culture", "Italy"): 0.0,
         ("culture", "Japan"): 1.0,
     }
+
+
+@pytest.mark.parametrize(("norms", "bounded"), [(9, False), (10, True)])
+def test_over_fewer_than_ten_norms_there_is_no_interval(norms: int, bounded: bool) -> None:
+    given = [triplet(n % 2, 0.5, 0, norm=str(n), culture="Japan") for n in range(norms) for _ in range(3)]
+    found = ranking([*given, triplet(1, 0, 0, norm="lone", culture="Italy")][: 3 * norms], TERMS)
+    for group in (ALL, ("culture", "Japan")):
+        top = found[group].figures["top_1"]
+        assert top.value == pytest.approx(norms // 2 / norms)
+        assert (top.low is not None, top.high is not None) == (bounded, bounded)
 
 
 def test_a_reward_that_is_no_number_is_refused() -> None:

@@ -16,9 +16,10 @@ from transformers import AutoModelForSequenceClassification
 
 from ccfw.stop import Stop
 from ccfw.training import trunk
+from ccfw.training.checkpoints import latest_checkpoint
 from ccfw.training.encoding import encode, ends_of_turn, padding_of, render, tokens_of
 from ccfw.training.guard import TrainingError
-from ccfw.training.reward import fit, latest_checkpoint, save
+from ccfw.training.reward import fit, save
 from ccfw.training.scoring import RewardModel, load
 from ccfw.training.texts import Reward, Text
 from ccfw.training.weights import Loaded

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ccfw.crisp.reading import read_situations, shipped_folder
-from ccfw.crisp.records import ResponseRecord, ResponseScore, Scale, Situation
+from ccfw.crisp.records import Preference, ResponseRecord, ResponseScore, Scale, Situation
 from ccfw.records import Failure, FailureKind
 from ccfw.settings import Settings
 from ccfw.stages import norm_match, responses
@@ -22,6 +22,7 @@ from ccfw.stages.crisp import write_lines
 from tests.e2e.running import Run, ccfw
 from tests.samples import raw_model
 from tests.test_settings import content
+from tests.training import tiny
 
 STARTER = "dataset=normcompass_starter"
 CHEAP = ("tracking=none", "report.shown=0", "bootstrap.resamples=50")
@@ -67,7 +68,14 @@ def test_rankings_by_a_file_of_rewards(tmp_path: Path) -> None:
     flat = [found["flat", "all"][name] for name in ("generic_opposite", "top_1", "order")]
     assert flat == ["0.500000", "0.333333", "0.166667"]
     assert int(found["flat", "all"]["triplets"]) == len(japan) == run.closings["triplets"]["done"]
-    assert (run.folder / run.closings["triplets"]["out"] / "triplets.png").stat().st_size > 5_000
+    folder = run.folder / run.closings["triplets"]["out"]
+    assert {path.suffix for path in folder.glob("rankings.*")} == {".svg", ".png", ".csv"}
+    drawn = {(row["place"], row["series"]): row["value"] for row in table(run, "triplets", "rankings")}
+    assert (drawn["Complete order", "good"], drawn["Complete order", "chance"]) == ("100.000000", "16.666667")
+    differ = {row["measure"]: row for row in table(run, "triplets", "differences")}
+    assert (differ["top_1"]["first"], differ["top_1"]["second"]) == ("good", "flat")
+    assert float(differ["top_1"]["difference"]) == pytest.approx(2 / 3, abs=1e-6)
+    assert "Cost" not in (folder / "report.md").read_text("utf-8")
 
 
 def test_what_a_scorer_has_no_reward_of_is_left_out_for_all_and_said(tmp_path: Path) -> None:
@@ -116,6 +124,72 @@ def test_a_scorer_may_not_bear_the_name_of_a_baseline(tmp_path: Path) -> None:
     ]
 
 
+# ---- reward and supervisor, before anything is trained
+
+
+def pairs(folder: Path, found: Sequence[Preference]) -> str:
+    write_lines(folder / "pairs.jsonl", found)
+    return "reward.pairs=pairs.jsonl"
+
+
+def test_a_reward_model_is_named_as_no_control_is_and_starts_from_weights_that_are_there(tmp_path: Path) -> None:
+    mistakes = ("reward.name=longer", "reward.weights.scratch=toy", "supervisor.weights.scratch=toy")
+    run = ccfw(tmp_path, "stage=reward", STARTER, *mistakes, *CHEAP)
+    assert run.code == 2
+    why = "a reward model starts from weights that are there: give path or package, and scratch=null"
+    assert run.err.splitlines() == [
+        'ccfw: reward.name="longer": is the name of a control, as are longer, words alone',
+        f'ccfw: reward.weights.scratch="toy": {why}',
+        f'ccfw: supervisor.weights.scratch="toy": {why}',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stage", "given", "told"),
+    [
+        ("reward", ".", "reward.pairs=.: a folder, and no file"),
+        ("supervisor", ".", "supervisor.pairs=.: a folder, and no file"),
+        ("reward", "none.jsonl", "reward.pairs=none.jsonl: no such file"),
+        ("reward", "empty.jsonl", "reward.pairs=empty.jsonl: the file is empty"),
+        (
+            "supervisor",
+            "torn.jsonl",
+            "supervisor.pairs: torn.jsonl:1: not a Grade record: Invalid JSON: EOF while parsing an object at line 2 "
+            "column 0",
+        ),
+    ],
+)
+def test_a_file_that_nothing_can_be_learnt_from_is_named(tmp_path: Path, stage: str, given: str, told: str) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    (tmp_path / "torn.jsonl").write_text("{\n", "utf-8")
+    run = ccfw(tmp_path, f"stage={stage}", f"{stage}.pairs={given}", "dry_run=true", *CHEAP)
+    assert (run.code, run.err) == (2, f"ccfw: {told}\n")
+
+
+def test_every_mistake_in_what_is_to_be_trained_is_named_at_once(tmp_path: Path) -> None:
+    given = pairs(tmp_path, tiny.pairs(8))
+    weights = ("reward.weights.package=null", "reward.weights.gguf=null", "reward.weights.path=some/where/else")
+    run = ccfw(tmp_path, "stage=reward", given, *weights, "reward.kinds=[gap]", "dry_run=true", *CHEAP)
+    assert run.code == 2
+    assert run.err.splitlines() == [
+        "ccfw: reward.kinds=gap: no pair is of it; there: appropriate_opposite",
+        "ccfw: reward.weights.path=some/where/else: no such folder",
+    ]
+
+
+def test_pairs_that_all_teach_nothing_are_refused_and_a_plan_says_what_is_left_out(tmp_path: Path) -> None:
+    useless = [tiny.preference(1, "bow", "bow"), tiny.preference(2, "bow", "")]
+    run = ccfw(tmp_path, "stage=reward", pairs(tmp_path, useless), "dry_run=true", *CHEAP)
+    kind = "1 of kind appropriate_opposite with"
+    said = f"{kind} both answers the same; {kind} no rejected answer"
+    assert (run.code, run.err) == (2, f"ccfw: stage=reward: nothing can be learnt from any of the pairs: {said}\n")
+    more = [each.model_copy(update={"pair_id": f"more{each.pair_id}"}) for each in tiny.pairs(8)]
+    run = ccfw(tmp_path, "stage=reward", pairs(tmp_path, [*useless, *more]), "dry_run=true", *CHEAP)
+    assert (run.code, run.err) == (0, "")
+    assert "  pairs: 6 trained on, 2 held out\n" in run.out
+    assert f"  2 of 10 pairs are left out: {said}.\n" in run.out
+
+
 # ---- best_of_n
 
 
@@ -153,11 +227,27 @@ def test_too_few_answers_for_any_size_are_a_mistake_in_the_request(tmp_path: Pat
     lines(tmp_path / "answers.jsonl", CANDIDATES)
     lines(tmp_path / "r.jsonl", [{"id": each["response_id"], "reward": 1} for each in CANDIDATES])
     given = ("best_of_n.candidates=answers.jsonl", "+rewards.scorers.r=r.jsonl")
+    run = ccfw(tmp_path, "stage=best_of_n", *given, "best_of_n.sizes=[2,8,16]", *CHEAP)
+    assert (run.code, run.err) == (2, "ccfw: best_of_n.sizes=[2,8,16]: no question has 8, 16 answers; the most are 4\n")
+    run = ccfw(tmp_path, "stage=best_of_n", *given, "best_of_n.sizes=[4]", *CHEAP)
+    told = "no question has so many answers with a score and a reward; the most are 3"
+    assert (run.code, run.err) == (2, f"ccfw: best_of_n.sizes=[4]: {told}\n")
     run = ccfw(tmp_path, "stage=best_of_n", *given, *CHEAP)
-    assert run.code == 2
-    assert run.err == (
-        "ccfw: best_of_n.sizes=[4, 8, 16]: no question has so many answers with a score and a reward; the most are 3 "
-        "(crisp.responses.k=4)\n"
+    assert {row["n"] for row in table(run, "best_of_n")} == {"2"}
+    report = (run.folder / run.closings["best_of_n"]["out"] / "report.md").read_text("utf-8")
+    assert "**N=4 is left out: no question has so many answers with a score and a reward.**" in report
+
+
+def test_values_out_of_bounds_are_named_at_once(tmp_path: Path) -> None:
+    given = ("best_of_n.sizes=[8,4,8]", "norm_match.invalid_outcome=0", "norm_match.invalid_norm_match=3")
+    run = ccfw(tmp_path, "stage=norm_match", STARTER, *given, *CHEAP)
+    assert (run.code, run.err.splitlines()) == (
+        2,
+        [
+            "ccfw: best_of_n.sizes=[8, 4, 8]: holds 8 more than once",
+            "ccfw: norm_match.invalid_outcome=0: input should be greater than or equal to 1",
+            "ccfw: norm_match.invalid_norm_match=3: input should be less than or equal to 2",
+        ],
     )
 
 
@@ -203,12 +293,13 @@ def settings(tmp_path: Path, **methods: Any) -> Settings:
     return Settings.model_validate(raw)
 
 
-def store(context: Context, name: str, outcome: int, match: int, invalid: int) -> None:
-    """Write the answers of a policy to every situation, the first few of them unreadable."""
+def store(context: Context, name: str, outcome: int, match: int, invalid: int, missing: int = 0) -> None:
+    """Write the answers of a policy to every situation but the last few, the first few of them unreadable."""
     policy = context.settings.policies[name]
     (member,) = context.settings.judge.members.values()
     answers, scores = [], []
-    for place, each in enumerate(shipped("Japan")):
+    found = shipped("Japan")
+    for place, each in enumerate(found[: len(found) - missing]):
         failure = Failure(kind=FailureKind.UNPARSED, detail="no JSON") if place < invalid else None
         key = f"{each.situation_id}::{name}::1"
         answers.append(
@@ -237,7 +328,7 @@ def store(context: Context, name: str, outcome: int, match: int, invalid: int) -
 def test_methods_are_held_against_the_base_over_valid_and_over_all_answers(tmp_path: Path) -> None:
     with asyncio.Runner() as runner, closing(Context(settings(tmp_path, base="old", tuned="new"), runner)) as context:
         store(context, "old", outcome=3, match=0, invalid=1)
-        store(context, "new", outcome=4, match=2, invalid=0)
+        store(context, "new", outcome=4, match=2, invalid=0, missing=1)
         out = norm_match.run(context).out
     n = len(shipped("Japan"))
 
@@ -246,11 +337,13 @@ def test_methods_are_held_against_the_base_over_valid_and_over_all_answers(tmp_p
 
     valid, every = ({row["method"]: row for row in rows(name)} for name in ("table_27", "table_5"))
     assert (float(valid["base"]["outcome"]), float(valid["tuned"]["norm_match"])) == (3.0, 2.0)
+    lost = {name: [int(row[key]) for key in ("invalid", "missing")] for name, row in valid.items()}
+    assert lost == {"base": [1, 0], "tuned": [0, 1]}
     assert float(every["base"]["outcome"]) == pytest.approx((3 * (n - 1) + 1) / n, abs=1e-6)
-    assert float(every["tuned"]["outcome_gain"]) == pytest.approx((n - 1 + 3) / n, abs=1e-6)
+    assert float(every["tuned"]["outcome_gain"]) == pytest.approx((n - 2 + 3) / (n - 1), abs=1e-6)
     assert {(r["base"], r["method"], float(r["gain"]), r["n"]) for r in rows("table_28")} == {
-        ("0.000000", "base", 0.0, str(n - 1)),
-        ("0.000000", "tuned", 1.0, str(n - 1)),
+        ("0.000000", "base", 0.0, str(n - 2)),
+        ("0.000000", "tuned", 1.0, str(n - 2)),
     }
 
 

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score  # type: ignore[import-untyped]
 
 from ccfw.align.alignment import Terms
-from ccfw.training.supervising import agreement, grounding, read_as
+from ccfw.training.supervising import (
+    HIGHEST,
+    Grade,
+    agreement,
+    constant_agreement,
+    constants,
+    fault_of,
+    grounding,
+    read_as,
+)
 
 TERMS = Terms(seed=1, resamples=200, level=0.9)
 
@@ -50,3 +59,36 @@ def test_a_panels_scores_between_two_whole_ones_count_as_they_are() -> None:
     assert found[1].value == pytest.approx(0.125)
     assert found[2].value is not None
     assert 0.8 < found[2].value < 1.0
+
+
+# ---- the best constant
+
+
+def test_the_best_constants_are_the_mode_and_the_median() -> None:
+    scores = [0, 0, 0, 1, 2, 2, 1]
+    assert constants(scores) == (0, 1.0)
+    found = constant_agreement(constants(scores), [0, 1, 2, 2], list("abcd"), TERMS)
+    assert found[0].value == 0.25  # only the 0 is exact
+    assert found[1].value == pytest.approx((1 + 0 + 1 + 1) / 4)
+    assert found[2].value is None
+
+
+@given(st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0]), min_size=1, max_size=30), st.floats(0, 2))
+def test_no_other_constant_is_better_on_the_grades_that_it_was_found_on(scores: list[float], other: float) -> None:
+    best = constants(scores)
+
+    def error(constant: float) -> float:
+        return math.fsum(abs(constant - score) for score in scores)
+
+    assert error(best.mae) <= error(other) + 1e-9
+    for whole in range(int(HIGHEST) + 1):
+        assert scores.count(best.accuracy) >= scores.count(whole)
+
+
+def test_a_grade_without_a_reasoning_or_a_norm_teaches_nothing() -> None:
+    def grade(norm: str, reasoning: str) -> Grade:
+        return Grade(grade_id="g", norm_id="n", culture="Japan", split="train", norm=norm, reasoning=reasoning, score=1)
+
+    assert fault_of(grade("Bow.", "One bows.")) is None
+    assert fault_of(grade("Bow.", " ")) == "no reasoning"
+    assert fault_of(grade("", "One bows.")) == "no norm"

@@ -68,6 +68,12 @@ def test_a_label_too_unlikely_to_be_listed_has_none() -> None:
             "Neutral and Violate: not among the likeliest tokens, and perhaps not unlikely",
         ),
         ([*plain('{"Answer": "'), Token("S", {})], "incomplete", NONE),
+        (
+            [*plain('{"Answer": "'), Token("S", {"S": 0.9, "Ne": 0.05, "V": 0.05})],
+            "out_of_range",
+            "0.9 is no log-probability",
+        ),
+        ([*plain('{"Answer": "'), Token("S", {"S": math.nan})], "out_of_range", "nan is no log-probability"),
     ],
 )
 def test_what_says_nothing_is_refused(tokens: list[Token] | None, kind: str, says: str) -> None:

@@ -33,6 +33,7 @@ from tests.universe.replies import (
     spoilt,
     text,
 )
+from tests.universe.thinning import SEEDS, thinned
 
 Runs = Callable[..., Run]
 FINE = {name: {"reason": "fine", "passes": True} for name in DIMENSIONS}
@@ -89,11 +90,17 @@ def never(request: FakeRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the seeds."""
-    folder = tmp_path_factory.mktemp("blueprints")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all seeds."""
+    folder = tmp_path_factory.mktemp("whole")
     assert ccfw(folder, "stage=seeds", "model=scripted", "tracking=none").code == 0
     return folder
+
+
+@pytest.fixture(scope="module")
+def workspace(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with some seeds."""
+    return thinned(whole, tmp_path_factory.mktemp("blueprints"), SEED_ID)
 
 
 @pytest.fixture(scope="module")
@@ -241,8 +248,8 @@ def test_a_seed_that_rests_on_a_taboo_is_not_made_without_one(run: Runs) -> None
 
 @pytest.fixture
 def fresh(workspace: Path, tmp_path: Path) -> Path:
-    """A folder with the seeds in which nobody was asked anything."""
-    shutil.copytree(workspace / "workspace" / "universe" / "seeds", tmp_path / "workspace" / "universe" / "seeds")
+    """A folder with some seeds in which nobody was asked anything."""
+    shutil.copytree(workspace / SEEDS, tmp_path / SEEDS)
     return tmp_path
 
 
@@ -260,8 +267,8 @@ def test_a_generator_of_noise_ends_in_typed_failures_a_report_and_a_pilot(fresh:
     assert (planned["auditor"]["calls"], planned["auditor"]["basis"]) == ("30", "assumed")
 
 
-def test_a_dry_run_tells_the_least_and_the_most_calls(fresh: Path) -> None:
-    done = ccfw(fresh, "model=scripted", *LINE, "dry_run=true")
+def test_a_dry_run_tells_the_least_and_the_most_calls(whole: Path) -> None:
+    done = ccfw(whole, "model=scripted", *LINE, "dry_run=true")
     # generator, auditor, translator there and back; at most 4 × (1 + 2) and 3 × (1 + 2)
     assert " blueprints=4..21 calls=4..21" in done.out
     # at 1 and 2 dollars a million: 4,000 and 1,200 tokens, 2,200 and 150, twice 350 and 130
