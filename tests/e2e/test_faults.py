@@ -26,6 +26,8 @@ STARTER = sorted((Path(__file__).parents[2] / "data" / "starter").glob("*.json")
 Answer = FakeReply | Fault | str
 BOTH = ("litellm", "openai_http")
 """The transports, which must come to the same."""
+ONE_NOW = (pytest.param("litellm", marks=pytest.mark.long), "openai_http")
+"""The same: litellm takes seconds to import, and ``tests/llm/test_transports.py`` puts the faults to both."""
 
 
 def counts(run: Run, stage: str) -> tuple[str, int, int, int]:
@@ -286,7 +288,7 @@ class Struck:
     second: Run
 
 
-@pytest.fixture(scope="module", params=BOTH)
+@pytest.fixture(scope="module", params=ONE_NOW)
 def struck(shared: Shared, request: pytest.FixtureRequest) -> Struck:
     def make(folder: Path) -> Struck:
         through = f"model.transport={request.param}"
@@ -504,7 +506,7 @@ def test_a_refused_key_is_told_on_stderr(refused: Refused) -> None:
     assert "Incorrect API key provided: <SCRIPTED_KEY>." in refused.first.err
 
 
-@pytest.mark.parametrize("transport", BOTH)
+@pytest.mark.parametrize("transport", ONE_NOW)
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
@@ -546,7 +548,7 @@ class Unreachable:
     second: Run
 
 
-@pytest.fixture(scope="module", params=BOTH)
+@pytest.fixture(scope="module", params=ONE_NOW)
 def unreachable(shared: Shared, request: pytest.FixtureRequest) -> Unreachable:
     def make(folder: Path) -> Unreachable:
         provider, through = FakeProvider(GOOD, port=free_port()), f"model.transport={request.param}"
