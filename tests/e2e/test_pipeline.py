@@ -346,9 +346,9 @@ def starters(ending: str) -> int:
 @pytest.mark.parametrize(
     ("arguments", "dialogues"),
     [
-        pytest.param(["trap=standard"], starters("__STANDARD"), id="standard"),
+        pytest.param(["trap=standard"], starters("__STANDARD"), id="standard", marks=pytest.mark.long),
         pytest.param(["trap=contextual"], starters("__TRAP__CTX"), id="contextual"),
-        pytest.param(["trap=normative"], starters("__TRAP__NORM"), id="normative"),
+        pytest.param(["trap=normative"], starters("__TRAP__NORM"), id="normative", marks=pytest.mark.long),
         pytest.param(["limit=5"], 5, id="limit"),
         pytest.param(["limit=99"], len(STARTER), id="limit-above-all"),
         pytest.param(["trap=normative", "limit=2", "language=both"], 4, id="all-together"),

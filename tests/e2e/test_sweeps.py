@@ -160,7 +160,9 @@ def test_a_tracker_in_trouble_costs_a_failed_job_one_warning(tmp_path: Path) -> 
     )
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=lambda how: how.name)
+@pytest.mark.parametrize(
+    "how", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)], ids=lambda how: how.name
+)
 def test_an_interruption_ends_the_sweep_with_its_table(tmp_path: Path, how: signal.Signals) -> None:
     with FakeProvider(GOOD, latency=0.5) as provider:
         arguments = scripted(provider, "-m", "stage=simulate", "limit=1,2")

@@ -68,7 +68,7 @@ def test_a_snapshot_of_the_hub_is_found_by_its_name(tmp_path: Path) -> None:
     assert len(missing.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("name", ["language=native", "language=both"])
+@pytest.mark.parametrize("name", ["language=native", pytest.param("language=both", marks=pytest.mark.long)])
 def test_no_native_dialogue_is_opened_in_english(tmp_path: Path, name: str) -> None:
     row = whole(SEED)
     del row["Public_Context"]["Initial_User_Message"]["Native_Language"]

@@ -291,6 +291,26 @@ def test_answers_that_are_too_long_are_counted_at_every_step_and_have_a_limit(tm
     assert all(each.valid for each in (*found.first, *found.last))
 
 
+def test_a_run_in_which_no_answer_at_all_has_a_reward_is_ended_as_well(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = toy_task(0.0)
+
+    def nothing(keys: Any, answers: Any) -> Sequence[Given]:
+        given = [Missing("too_long")] * len(answers)
+        task.tally.add(READINGS, given)
+        return given
+
+    how = config(steps=5)
+    watch = how.monitor.model_copy(update={"window": 2, "unrewarded": 0.4})
+    bad = replace(task, rewards={"appropriateness": nothing})
+    found = run(tmp_path, bad, how.model_copy(update={"monitor": watch}))
+    assert found.trip is not None
+    assert (found.trip.sign, found.steps, len(found.curve)) == ("unrewarded", 2, 2)
+    assert caplog.messages == [f"grpo ends at step 2: {found.trip.reason}"]  # nothing of what was asked and answered
+    assert capsys.readouterr().out == ""
+
+
 def spoilt(**changes: Any) -> Loaded:
     """Return the toy's model with something else in place."""
     loaded = load_causal(POLICY.weights, "policy", 0)
