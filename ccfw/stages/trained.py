@@ -21,7 +21,7 @@ from ccfw.records import Record
 from ccfw.report.agreement import Table
 from ccfw.report.crisp import plain
 from ccfw.settings import Settings
-from ccfw.settings.training import RewardConfig
+from ccfw.settings.training import Pooling, RewardConfig
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.crisp import folder_of
 from ccfw.stages.model_card import README, Card, Lined, files_of, read_card, sha256_of, write_card
@@ -49,6 +49,13 @@ _CURVE = "curve"
 _OF_THE_PLAN = ("parameters", "layers", "hidden", "key_width", "vocabulary")
 _NOT_OF_THE_WEIGHTS = ("name", "save_every", "micro_batch", "gradient_checkpointing", "pairs", "kinds", "held_out")
 """Terms that weights do not depend on, but for what is trained on, which has a hash of its own."""
+_HEADS: Mapping[Pooling, str] = {
+    "last": "Its head reads the last token's state: `AutoModelForSequenceClassification` of transformers loads it.",
+    "answer": (
+        "Its head reads the mean over the answer's tokens, by code that lies beside the weights: "
+        "`AutoModelForSequenceClassification` of transformers loads it with `trust_remote_code=True`."
+    ),
+}
 _LIBRARIES = ("torch", "transformers", "trl", "peft")
 
 
@@ -360,8 +367,9 @@ class Training(Generic[T]):
 
     def _readme(self, card: Card, table: Table) -> str:
         trained = f"Trained on {card.trained_on} {self.learner.nouns}, held against {card.held_out} of other norms."
+        about = f"{self.learner.about} {_HEADS[self._config.pooling]}"
         return (
-            f"# {self.learner.title} {card.name}\n\n{self.learner.about}\n\n{trained} SHA-256 of either, as lines of "
+            f"# {self.learner.title} {card.name}\n\n{about}\n\n{trained} SHA-256 of either, as lines of "
             f"JSON:\n\n- `{card.trained_on_sha256}`\n- `{card.held_out_sha256}`\n\nEverything else is in `{CARD}`.\n\n"
             f"{table.markdown()}"
         )

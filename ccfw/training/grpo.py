@@ -39,6 +39,8 @@ from ccfw.training.task import SHARES, Answered, Given, Missing, Question, Rewar
 from ccfw.training.weights import Loaded, load_causal, quiet
 
 log = logging.getLogger(__name__)
+_STEP = "loss"
+"""In what is logged of a step, and of nothing else: rewards may all be missing."""
 _PROXY, _GOLD = "held_out/proxy", "held_out/gold"
 
 
@@ -77,6 +79,7 @@ def fit(
 ) -> Optimised:
     """Optimise a loaded policy; see ``optimise``."""
     quiet()
+    logging.getLogger("trl").setLevel(logging.ERROR)  # of an answer without a reward it prints all that was said
     check_asking(config, policy, loaded, (*task.train, *task.held_out[: config.monitor.questions]))
     limits = Limits(**config.monitor.model_dump(include=set(Limits._fields)))
     watch = _Watch(config, policy.template, loaded, task, Monitor(limits), seed, log_of(task))
@@ -107,7 +110,7 @@ def fit(
     if finished and watch.looked < state.global_step:  # a sign ended it between two looks, or all was done before
         watch.look(state.global_step)
     last = _matched(task, watch.last) if finished else watch.last
-    curve = tuple(_numbers(each) for each in state.log_history if "reward" in each)
+    curve = tuple(_numbers(each) for each in state.log_history if _STEP in each)
     return Optimised(
         loaded._replace(model=whole),
         curve,
@@ -190,7 +193,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
     def on_train_begin(self, _args: Any, state: Any, control: Any, **_: Any) -> Any:
         """Know what was seen before the checkpoint that training goes on from."""
         for each in state.log_history:
-            if "reward" in each:
+            if _STEP in each:
                 self._ended(self.monitor.step(each["step"], each), control)
             if _PROXY in each:
                 self._ended(self.monitor.look(Look(each["step"], each[_PROXY], each[_GOLD])), control)
@@ -198,7 +201,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
 
     def on_log(self, _args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> Any:
         """Take what the step showed."""
-        if not logs or "reward" not in logs:
+        if not logs or _STEP not in logs:
             return control
         signs = _numbers(logs)
         signs |= self._signs() | {"truncated": signs.get("completions/clipped_ratio", math.nan)}
