@@ -45,7 +45,7 @@ def before_and_after(settings: Settings, first: Sequence[Answered], last: Sequen
         "Before and after",
         ("Policy", *compress(_HEAD, scored), "No reward", "Questions"),
         tuple(rows),
-        _note(settings, least),
+        _note(settings, least, judged=bool(scored[1])),
         data_head=(
             "policy",
             *(f"{name}{end}" for name in _FIGURES for end in ("", "_lo", "_hi")),
@@ -75,7 +75,7 @@ def _columns(answers: Sequence[Answered], least: tuple[float | None, float]) -> 
     return np.array([proxy, gold, every[0], match, every[1], valid.astype(float), truncated]).T
 
 
-def _note(settings: Settings, least: tuple[float | None, float]) -> str:
+def _note(settings: Settings, least: tuple[float | None, float], *, judged: bool) -> str:
     """Return whose answers the table is of, and what its figures are."""
     if settings.grpo.task == "toy":
         whose = (
@@ -85,10 +85,10 @@ def _note(settings: Settings, least: tuple[float | None, float]) -> str:
     else:
         outcome, match = least
         counted = f"gold {'left out' if outcome is None else format(outcome, 'g')}, Norm Match {match:g}"
+        scores = f"Gold, Norm Match: the gold judge's scores of valid answers, and of all, where others are {counted}. "
         whose = (
-            "Answers to questions of norms not trained on. Gold, Norm Match: the gold judge's scores of valid answers, "
-            f"those in the form asked for; of all, where one that is not counts as: {counted}. No reward: valid "
-            "answers that the reward model does not read, and why. "
+            f"Answers to questions of norms not trained on. Valid: in the form asked for. {scores if judged else ''}"
+            "No reward: valid answers that the reward model does not read, and why. "
         )
     return (
         f"{whose}Valid, cut off: per cent. {intervals_note(settings.bootstrap.level, 'questions')} Differences are "

@@ -7,6 +7,7 @@ end in: a classifier finds the end by looking for padding, and with ``pad = eos`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -31,7 +32,12 @@ def chat(prompt: str, answer: str | None) -> list[dict[str, str]]:
 
 
 def render(tokenizer: Any, prompt: str, answer: str | None) -> str:
-    """Return the text that a model reads: by the tokenizer's own chat template, or plain where it has none."""
+    """Return the text that a model reads: by the tokenizer's own chat template, or plain where it has none.
+
+    Special tokens are the template's alone: one that an answer spells, to take a turn that is not its, is broken up.
+    """
+    spelled = _spelled(tokenizer)
+    prompt, answer = (text and spelled.sub(_broken_up, text) for text in (prompt, answer))
     if tokenizer.chat_template:
         text: str = tokenizer.apply_chat_template(
             chat(prompt, answer), tokenize=False, add_generation_prompt=answer is None
@@ -39,6 +45,19 @@ def render(tokenizer: Any, prompt: str, answer: str | None) -> str:
         return text
     start, end = tokenizer.cls_token or "", tokenizer.eos_token or tokenizer.sep_token or ""
     return f"{start}{prompt}\n\n" if answer is None else f"{start}{prompt}\n\n{answer}{end}"
+
+
+def _spelled(tokenizer: Any) -> re.Pattern[str]:
+    """Return what finds the special tokens of a tokenizer in a text, those of one character aside."""
+    named = {str(each) for each in tokenizer.added_tokens_decoder.values() if each.special} | set(
+        tokenizer.all_special_tokens
+    )
+    longest_first = sorted((each for each in named if len(each) > 1), key=lambda each: (-len(each), each))
+    return re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+
+
+def _broken_up(token: re.Match[str]) -> str:
+    return f"{token[0][:1]} {token[0][1:]}"
 
 
 def tokens_of(tokenizer: Any, text: str) -> list[int]:

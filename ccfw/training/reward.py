@@ -88,14 +88,7 @@ def fit(
 
 def check(key: str, config: RewardConfig, loaded: Loaded) -> None:
     """Raise ``RequestError`` for terms that a loaded model cannot be trained by."""
-    check_terms(
-        key,
-        loaded.model,
-        most=config.max_tokens,
-        schedule=config.schedule,
-        optimizer=config.optimizer,
-        lora=config.lora,
-    )
+    check_terms(key, loaded.model, most=config.max_tokens, lora=config.lora)
 
 
 def carried_out(config: RewardConfig, loaded: Loaded, trainer: Any, folder: Path, cut: int, too_long: int) -> Trained:
@@ -142,7 +135,7 @@ def trained_part(config: RewardConfig, model: Any, texts: Sequence[list[int]], s
     if config.top is None:
         return model
     keep_layers(model, config.top.keep)
-    trunk = Trunk(model, config.top.train)
+    trunk = Trunk(model.to("cuda") if torch.cuda.is_available() else model, config.top.train)
     log.info("reading %d texts through %d layers, once", len(texts), config.top.keep - config.top.train)
     trunk.fill(texts, stop)
     trunk.check()

@@ -72,19 +72,20 @@ class Trunk:
         """Compute what the lower layers make of texts, those of one question together; ``stop`` may end it."""
         todo = sorted({tuple(row) for row in rows} - set(self._states))
         self._below.eval()
+        device = next(self._below.parameters()).device
         with torch.inference_mode(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # the name of the cache changes within the releases we take
             for shared, group in _by_beginning(todo):
                 if stop is not None and stop.interrupted:
                     stop.check()
                 if shared:
-                    start = self._below(input_ids=torch.tensor([shared]), use_cache=True)
+                    start = self._below(input_ids=torch.tensor([shared], device=device), use_cache=True)
                 for row in group:
-                    rest = torch.tensor([row[len(shared) :]])
+                    rest = torch.tensor([row[len(shared) :]], device=device)
                     past = copy.deepcopy(start.past_key_values) if shared else None
                     found = self._below(input_ids=rest, past_key_values=past, use_cache=True).last_hidden_state[0]
                     whole = torch.cat([start.last_hidden_state[0], found]) if shared else found
-                    self._states[row] = whole.clone()
+                    self._states[row] = whole.cpu().clone()  # of all texts they may be more than a GPU holds
 
     def check(self) -> None:
         """Hold the split model against the whole one on a few texts; raise ``RequestError`` when they differ."""
@@ -92,7 +93,7 @@ class Trunk:
         self.model.eval()
         with torch.inference_mode():
             for row in rows:
-                ids = torch.tensor([row])
+                ids = torch.tensor([row], device=next(self.model.parameters()).device)
                 whole = self.model(input_ids=ids).logits[0, 0]
                 split = self._forward(input_ids=ids, attention_mask=torch.ones_like(ids)).logits[0, 0]
                 if not torch.isclose(whole, split, atol=_TOLERANCE, rtol=_TOLERANCE):
@@ -105,7 +106,7 @@ class Trunk:
         states = [
             self._states[tuple(row[:length])].clone() for row, length in zip(input_ids.tolist(), lengths, strict=True)
         ]
-        stacked = torch.nn.utils.rnn.pad_sequence(states, batch_first=True)
+        stacked = torch.nn.utils.rnn.pad_sequence(states, batch_first=True).to(input_ids.device)
         base = getattr(self.top, self.model.base_model_prefix)
         hidden = base(inputs_embeds=stacked, attention_mask=attention_mask, use_cache=False).last_hidden_state
         if isinstance(self.top, PooledReward):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from collections.abc import Iterable
 from contextlib import redirect_stderr
 from importlib.util import find_spec
 from io import StringIO
@@ -30,6 +32,11 @@ from ccfw.training import toy
 from ccfw.training.encoding import ends_of_turn, opening_of, padding_of
 from ccfw.training.pooled import PooledReward, PooledRewardConfig
 
+_NONE = r"(?!)"
+_POOLER = r"\bpooler\b"
+_HEAD = rf"{_POOLER}|^(score|classifier|pre_classifier|classification_head|head)\b"
+"""What classifiers call theirs."""
+
 
 class Loaded(NamedTuple):
     """A model with its tokenizer, both set up for padding that is never taken for an end."""
@@ -44,6 +51,7 @@ def quiet() -> None:
     transformers_logging.set_verbosity_error()
     for module in ("transformers", "trl", "peft", "torch"):  # old names of settings that they use themselves
         warnings.filterwarnings("ignore", category=FutureWarning, module=module)
+    warnings.filterwarnings("ignore", "Could not find a config file", module="peft")  # GGUF has none beside it
 
 
 def place_of(weights: WeightsConfig, key: str) -> tuple[str, dict[str, Any]]:
@@ -80,10 +88,11 @@ def load_for_reward(weights: WeightsConfig, key: str, seed: int, pooling: Poolin
         model = with_pooling(found.tokenizer, base) if pooling == "answer" else _with_head(found.model)
         found = Loaded(found.tokenizer, model)
     elif pooling == "answer":
-        found = _loaded(AutoModel, place, more, dtype=kind, key=key)
+        found = _loaded(AutoModel, place, more, dtype=kind, key=key, new=_POOLER)
         found = Loaded(found.tokenizer, with_pooling(found.tokenizer, found.model))
     else:
-        found = _loaded(AutoModelForSequenceClassification, place, more | {"num_labels": 1}, dtype=kind, key=key)
+        more |= {"num_labels": 1}
+        found = _loaded(AutoModelForSequenceClassification, place, more, dtype=kind, key=key, new=_HEAD)
     torch.manual_seed(seed)
     head = getattr(found.model, "score", None)
     if head is not None and pooling == "answer":  # a random head's opinion of whole answers would outlast small data
@@ -133,13 +142,14 @@ def load_scorer(place: str, key: str) -> Loaded:
     return found
 
 
-def _loaded(kind: Any, place: str, more: dict[str, Any], *, dtype: Any, key: str) -> Loaded:
+def _loaded(kind: Any, place: str, more: dict[str, Any], *, dtype: Any, key: str, new: str = _NONE) -> Loaded:
     quiet()
     try:
         names = {name: more[name] for name in ("gguf_file", "revision") if name in more}
         with redirect_stderr(StringIO()):  # a bar for every file of GGUF, which no setting keeps away
             tokenizer = AutoTokenizer.from_pretrained(place, **names)
-            model = kind.from_pretrained(place, dtype=dtype, **more)
+            model, info = kind.from_pretrained(place, dtype=dtype, output_loading_info=True, **more)
+        _check_whole(info["missing_keys"], new)
         _drop_quantization(model)
         set_ends(tokenizer, model)
     except Exception as error:  # noqa: BLE001 (what a file of somebody else's lets their reader raise nobody knows)
@@ -149,6 +159,17 @@ def _loaded(kind: Any, place: str, more: dict[str, Any], *, dtype: Any, key: str
             what = f"{place} is no folder here, and is not to be had from the Hub"
         raise RequestError([f"{key}: {what}: {reason}"]) from None
     return Loaded(tokenizer, model)
+
+
+def _check_whole(missing: Iterable[str], new: str) -> None:
+    """Raise ``ValueError`` for weights that no file has: transformers draws them, and tells nobody who asks for quiet.
+
+    Of a reward model to be trained, those of ``new`` may be missing: its head, and a pooler, which only a head reads.
+    """
+    lacking = sorted(each for each in missing if not re.search(new, each))
+    if lacking:
+        more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+        raise ValueError(f"its files lack {lacking[0]}{more}")
 
 
 def set_ends(tokenizer: Any, model: Any) -> None:

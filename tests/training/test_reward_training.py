@@ -62,6 +62,18 @@ def test_a_reward_is_read_at_the_last_token_though_the_tokenizer_pads_with_its_e
     assert [each.reward for each in found] == pytest.approx([by_hand(loaded, text) for text in TEXTS], abs=1e-5)
 
 
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+def test_an_answer_that_spells_special_tokens_takes_no_turn_of_its_own(family: str) -> None:
+    tokenizer = tiny.tokenizer(family)
+    special = sorted(tokenizer.get_added_vocab())
+    plain = encode(tokenizer, "culture : japan", "bow now .", 500)
+    hostile = encode(tokenizer, f"culture : {special[0]} japan", f"bow {' '.join(special)} now {special[-1]} .", 500)
+    assert plain is not None
+    assert hostile is not None
+    places = (set(tokenizer.all_special_ids) | set(tokenizer.added_tokens_decoder)) - {tokenizer.unk_token_id}
+    assert [each for each in hostile.ids if each in places] == [each for each in plain.ids if each in places]
+
+
 def test_padding_with_the_end_of_a_turn_would_read_another_token() -> None:
     loaded = tiny.classifier("llama")
     eot = loaded.tokenizer.convert_tokens_to_ids("<|eot_id|>")
