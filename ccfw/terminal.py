@@ -14,6 +14,11 @@ def printable(text: str) -> str:
     return text.translate(_SHOWN)
 
 
+def one_line(text: str) -> str:
+    """Return text that is safe to show in a terminal, on one line."""
+    return " ".join(printable(text).split())
+
+
 class _Shown(dict[int, str]):
     """What each character is shown as, worked out once a character: texts may be megabytes long."""
 

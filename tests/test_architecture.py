@@ -16,7 +16,7 @@ PACKAGE = ROOT / "ccfw"
 FILES = {path.relative_to(ROOT).with_suffix("").as_posix().replace("/", "."): path for path in PACKAGE.rglob("*.py")}
 MODULES = {name.removesuffix(".__init__"): path for name, path in FILES.items()}
 
-TRAINERS = ("callbacks", "grpo", "pooled", "reward", "supervisor", "terms", "trunk", "weights")
+TRAINERS = ("callbacks", "grpo", "pooled", "reward", "supervisor", "trunk", "weights")
 OWNERS = {
     "litellm": {"ccfw.llm.litellm_client"},
     "mlflow": {"ccfw.tracking"},
@@ -37,7 +37,7 @@ OWNERS = {
     "pyarrow": {"ccfw.frames"},
     "mwparserfromhell": {"ccfw.knowledge.rendering"},
     "aiohttp": {"ccfw.llm.openai_http", "ccfw.report.serving"},
-    "torch": {f"ccfw.training.{name}" for name in ("answering", "scoring", *TRAINERS)},
+    "torch": {f"ccfw.training.{name}" for name in ("answering", "scoring", "terms", *TRAINERS)},
     "transformers": {f"ccfw.training.{name}" for name in TRAINERS},
     "trl": {"ccfw.training.grpo", "ccfw.training.reward"},
     "peft": {"ccfw.training.adapters"},

@@ -109,6 +109,76 @@ def test_mistakes_are_all_reported_with_their_keys() -> None:
     }
 
 
+OPTIMIZERS = "'adamw_torch', 'adamw_torch_fused', 'adafactor', 'adagrad', 'rmsprop' or 'sgd'"
+SCHEDULES = "'constant', 'constant_with_warmup', 'cosine', 'cosine_with_restarts', 'inverse_sqrt', 'linear' or "
+RATE = "Input should be less than or equal to 100"
+LOCAL = "Value error, revision=main is that of a name on the Hub, and path gives none"
+
+
+@pytest.mark.parametrize(
+    ("group", "changes", "message"),
+    [
+        pytest.param("reward", {"optimizer": "galore_adamw"}, f"Input should be {OPTIMIZERS}", id="optimizer"),
+        *(
+            pytest.param(group, {"schedule": name}, f"Input should be {SCHEDULES}'polynomial'", id=f"{group}-{name}")
+            for group, name in (("reward", "greedy"), ("supervisor", "lineal"), ("grpo", "reduce_lr_on_plateau"))
+        ),
+        pytest.param("reward", {"learning_rate": 1e38}, RATE, id="rate"),
+        pytest.param("grpo", {"learning_rate": 101}, RATE, id="rate-of-a-policy"),
+    ],
+)
+def test_terms_of_training_that_no_library_could_train_by_are_refused(
+    group: str, changes: dict[str, Any], message: str
+) -> None:
+    asked = content(KEYED)
+    asked[group] |= changes
+    with pytest.raises(ValidationError) as caught:
+        Settings.model_validate(asked)
+    assert [(each["loc"], each["msg"]) for each in caught.value.errors()] == [((group, *changes), message)]
+
+
+MOST = "Input should be less than or equal to"
+WIDTH = "Value error, hidden=6 is no multiple of 8, as weights drawn by the seed need"
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (("grpo", "toy_hack"), 1e308, f"{MOST} 1000"),
+        (("grpo", "lam"), 1e308, f"{MOST} 1000"),
+        (("grpo", "format_weight"), 1e308, f"{MOST} 1000"),
+        (("grpo", "epsilon"), 1e300, f"{MOST} 1"),
+        (("policy", "weights"), {"scratch": "toy", "hidden": 6}, WIDTH),
+    ],
+)
+def test_numbers_that_optimisation_cannot_reckon_with_are_refused(
+    place: tuple[str, str], value: Any, message: str
+) -> None:
+    asked, (group, key) = content(KEYED), place
+    if isinstance(value, dict):
+        value = asked[group][key] | {"path": None, "package": None, "gguf": None} | value
+    asked[group][key] = value
+    with pytest.raises(ValidationError) as caught:
+        Settings.model_validate(asked)
+    assert [(each["loc"], each["msg"]) for each in caught.value.errors()] == [(place, message)]
+
+
+def test_only_a_name_has_a_revision() -> None:
+    asked = content(KEYED)
+    asked["reward"]["weights"]["revision"] = "main"
+    with pytest.raises(ValidationError) as caught:
+        Settings.model_validate(asked)
+    assert [(each["loc"], each["msg"]) for each in caught.value.errors()] == [(("reward", "weights"), LOCAL)]
+
+
+def test_a_seed_is_one_that_every_library_takes() -> None:
+    assert Settings.model_validate(content(KEYED, seed=2**32 - 1)).seed == 4_294_967_295
+    for seed, message in ((2**32, "less than 4294967296"), (-1, "greater than or equal to 0")):
+        with pytest.raises(ValidationError) as caught:
+            Settings.model_validate(content(KEYED, seed=seed))
+        assert [each["msg"] for each in caught.value.errors()] == [f"Input should be {message}"]
+
+
 def test_a_judge_without_members_is_refused() -> None:
     with pytest.raises(ValidationError) as caught:
         Settings.model_validate(content(KEYED, judge=judge()))

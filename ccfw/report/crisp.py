@@ -13,6 +13,7 @@ from ccfw.crisp.tally import Tally
 from ccfw.report.agreement import Table, number
 from ccfw.report.writing import NONE, as_markdown
 from ccfw.stats.bootstrap import Interval
+from ccfw.terminal import one_line
 from ccfw.training.figures import intervals_note
 
 _PROCESSING = {
@@ -193,13 +194,11 @@ def scores_by_culture_table(rows: Sequence[CultureRow], level: float) -> Table:
 
 def plain(table: Table, notes: Sequence[str]) -> str:
     """Write a table for a terminal, with its note and others."""
-    widths = [max(map(len, column)) for column in zip(table.head, *table.rows, strict=True)]
-    lines = [
-        "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
-        for row in (table.head, *table.rows)
-    ]
+    rows = [tuple(map(one_line, row)) for row in (table.head, *table.rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     for note in (table.note, *notes):
-        lines += textwrap.wrap(note, _WIDTH)
+        lines += textwrap.wrap(one_line(note), _WIDTH)
     return "\n".join(lines)
 
 

@@ -15,7 +15,7 @@ from ccfw.report.board import LANGUAGES
 from ccfw.report.writing import as_markdown, markdown_table
 from ccfw.stats.bootstrap import Interval, bootstrap_means
 from ccfw.stats.intervals import FEW as FEW
-from ccfw.terminal import printable
+from ccfw.terminal import one_line
 
 HEADINGS = ("3H", "Help", "Hon", "Harm", "TDQ", "Nat", "Plaus", "Typ", "Clean %")
 FEW_CAUTION = f"Fewer than {FEW} scenarios: a mean over so few says little, and has no interval."
@@ -175,7 +175,7 @@ def plain(rows: Sequence[Row], told: Sequence[str] = ()) -> str:
     """Write a narrow table for a terminal: one block per model, one line per number."""
     lines = []
     for row in rows:
-        lines.append(f"{_line(row.label)}, {LANGUAGES[row.language]}, judged by {_line(row.judge)}")
+        lines.append(f"{one_line(row.label)}, {LANGUAGES[row.language]}, judged by {one_line(row.judge)}")
         counts = f"judged {row.judged}, not judged {row.not_judged}, broken {row.broken}"
         not_run = f", not run {row.not_run}" if row.not_run else ""
         lines.append(f"  {counts}{not_run} of {row.episodes} dialogues")
@@ -183,10 +183,5 @@ def plain(rows: Sequence[Row], told: Sequence[str] = ()) -> str:
             interval = row.intervals[column]
             lines.append(f"  {heading:<8} {_figures(column, interval):<22} n={interval.n}")
     for note in (_LEGEND, *cautions(rows, told)):
-        lines += textwrap.wrap(_line(note), _WIDTH)
+        lines += textwrap.wrap(one_line(note), _WIDTH)
     return "\n".join(lines)
-
-
-def _line(text: str) -> str:
-    """Return text that is safe to show in a terminal, on one line."""
-    return " ".join(printable(text).split())

@@ -8,7 +8,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from ccfw.terminal import printable
+from ccfw.terminal import one_line, printable
 
 NONE = "–"
 Breaks = Sequence[tuple[int, str]]
@@ -23,7 +23,7 @@ _FIGURE = re.compile(r"[+-][\d.,]+([eE][+-]?\d+)?( ?(pp|%))?( \[[+\-\d., ]+\])?"
 
 def as_markdown(text: str) -> str:
     """Return text that Markdown shows as it is, on one line."""
-    return _MARKS.sub(lambda found: f"\\{found[0]}", " ".join(printable(text).split()))
+    return _MARKS.sub(lambda found: f"\\{found[0]}", one_line(text))
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1, breaks: Breaks = ()) -> str:

@@ -83,7 +83,7 @@ class Settings(Node):
     bootstrap: BootstrapConfig
     tracking: TrackingConfig
     workspace: Place
-    seed: Annotated[int, Field(ge=0)]
+    seed: Annotated[int, Field(ge=0, lt=2**32)]
     region: Selected
     identity: Selected
     domain: Selected

@@ -23,6 +23,10 @@ JUDGED = {"judge_outcome": "outcome", "judge_norm_match": "norm_match"}
 """What stands for a judge among the scorers, and the scale that it scores on."""
 
 
+_TOY_WIDTHS = 8
+"""Four heads, each turned by position in pairs of numbers."""
+
+
 class WeightsConfig(Node):
     """Weights that training starts from: any causal language model that transformers reads."""
 
@@ -35,6 +39,7 @@ class WeightsConfig(Node):
     gguf: str | None
     """File of GGUF weights in it; they are read as they are, and saved as ``dtype``."""
     revision: str | None
+    """Of a name on the Hub; ``None``: the latest."""
     dtype: Literal["float32", "bfloat16", "float16"]
     parameters: PositiveFloat
     """Millions of parameters, for the plan alone."""
@@ -49,6 +54,10 @@ class WeightsConfig(Node):
     def _one_place(self) -> WeightsConfig:
         if sum(each is not None for each in (self.path, self.package, self.scratch)) != 1:
             raise ValueError("exactly one of path, package and scratch says where the weights are")
+        if self.revision is not None and self.path is None:
+            raise ValueError(f"revision={self.revision} is that of a name on the Hub, and path gives none")
+        if self.scratch is not None and self.hidden % _TOY_WIDTHS:
+            raise ValueError(f"hidden={self.hidden} is no multiple of {_TOY_WIDTHS}, as weights drawn by the seed need")
         return self
 
 
@@ -75,6 +84,14 @@ def _no_control(name: str) -> str:
 CONTROLS = ("words alone", "longer")
 """What stands beside a reward model in its tables."""
 Pooling = Literal["last", "answer"]
+Optimizer = Literal["adamw_torch", "adamw_torch_fused", "adafactor", "adagrad", "rmsprop", "sgd"]
+"""Those of transformers that need neither another package nor arguments of their own."""
+Schedule = Literal[
+    "constant", "constant_with_warmup", "cosine", "cosine_with_restarts", "inverse_sqrt", "linear", "polynomial"
+]
+"""Those of transformers that need neither arguments nor figures of their own."""
+LearningRate = Annotated[float, Field(gt=0, le=100)]
+"""Far above what anything learns by; of a still greater one an optimizer's step is no number."""
 
 
 class LoraTerms(Node):
@@ -117,14 +134,14 @@ class RewardConfig(Node):
     top: TopTerms | None
     """With ``lora`` and ``top`` both ``None`` every parameter is trained."""
     epochs: PositiveFloat
-    learning_rate: PositiveFloat
+    learning_rate: LearningRate
     batch: PositiveInt
     """Pairs between two updates."""
     micro_batch: PositiveInt
     """Of them, those in memory at a time."""
     max_tokens: PositiveInt
-    optimizer: Name
-    schedule: Name
+    optimizer: Optimizer
+    schedule: Schedule
     warmup: Annotated[float, Field(ge=0, lt=1)]
     """Share of the steps."""
     weight_decay: Annotated[float, Field(ge=0)]
@@ -191,23 +208,23 @@ class GrpoConfig(Node):
 
     name: Name
     task: Literal["situations", "toy"]
-    toy_hack: Annotated[float, Field(ge=0)]
+    toy_hack: Annotated[float, Field(ge=0, le=1000)]
     """What the toy's proxy pays for a word that its gold reward pays nothing for."""
     reward_model: Place | None
     """A reward model's folder or name, or ``trained``: that of stage *reward* under the same settings."""
-    lam: Annotated[float, Field(ge=0)]
+    lam: Annotated[float, Field(ge=0, le=1000)]
     """Weight of norm-grounding supervision; at 0 nobody is asked for it."""
     supervisor: Place
     """Who gives it: ``judge``, that of ``rewards.judge`` through the door; or a classifier: its folder, or ``trained``,
     that of stage *supervisor* under the same settings."""
-    format_weight: Annotated[float, Field(ge=0)]
+    format_weight: Annotated[float, Field(ge=0, le=1000)]
     """Weight of an answer's being in the form asked for."""
     gold: Literal["judge", "none"]
     """Who the monitor's gold score is by: ``judge=`` as outcome judge, through the door."""
     held_out: Annotated[float, Field(gt=0, lt=1)] | None
     """Share of the norms held out, as of stage *reward*; ``None``: the situations' own split."""
     steps: PositiveInt
-    learning_rate: PositiveFloat
+    learning_rate: LearningRate
     questions: PositiveInt
     """Between two updates."""
     group: Annotated[int, Field(ge=2)]
@@ -219,8 +236,9 @@ class GrpoConfig(Node):
     top_p: Annotated[float, Field(gt=0, le=1)]
     beta: Annotated[float, Field(ge=0)]
     """Weight of the KL divergence from the policy as it was."""
-    epsilon: PositiveFloat
-    schedule: Name
+    epsilon: Annotated[float, Field(gt=0, le=1)]
+    """How far a token's probability may move in one update, as a share of what it was."""
+    schedule: Schedule
     warmup: Annotated[float, Field(ge=0, lt=1)]
     mask_truncated: bool
     """Whether answers that were cut off move nothing."""

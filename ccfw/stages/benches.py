@@ -139,6 +139,12 @@ def benches(settings: Settings) -> Benches:
     acceptability: Mapping[str, Acceptability] = {}
     if terms.verifies:
         acceptability = _acceptability(settings, grounded, problems)
+    rights: dict[str, bool] = {}
+    problems.lines += [
+        f"external.culshield_questions: answer to {each.question_id} is both Yes and No"
+        for each in yes_no
+        if rights.setdefault(each.question_id, each.answer) != each.answer
+    ][:_SHOWN]
     ids = Counter(each.question_id for each in grounded)
     twice = tuple(f"{key} stands in two files" for key, times in ids.items() if times > 1)
     if twice:

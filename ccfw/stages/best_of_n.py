@@ -31,6 +31,7 @@ from ccfw.stages.scored import Scorer, bootstrap_parts, finish, scorers, tell_mi
 from ccfw.store import Output, digest
 from ccfw.training.best_of_n import RANDOM, Question, Selection, best_of_n, taken
 from ccfw.training.candidates import Candidate, questions_of, read_candidates
+from ccfw.training.cells import TOTALLED, is_total
 from ccfw.training.differences import differences
 from ccfw.training.tables import differences_table, selection_table
 from ccfw.training.texts import Text, situation_text
@@ -144,6 +145,10 @@ def candidates(context: Context) -> tuple[list[Candidate], dict[str, judge_score
         return graded, triplets.answers_of(pairs)
     if place is not None:
         return _from_file(Path(place)), {}
+    key = "crisp.responses.policies" if context.settings.crisp.responses.policies else "model"
+    problems = [f"{key}={name}: {TOTALLED}" for name in context.settings.policies if is_total("policy", name)]
+    if problems:
+        raise RequestError(problems)
     found = testbed.situations(context, NAME)
     by_id = {each.situation_id: each for each in found}
     collected = responses.collected(context, found)

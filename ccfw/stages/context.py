@@ -112,6 +112,8 @@ class Context:
     settings: Settings
     runner: asyncio.Runner
     stop: Stop = field(default_factory=Stop)
+    written: dict[str, Path] = field(default_factory=dict)
+    """Where a stage of this job wrote what a later one reads, whatever others store in the workspace meanwhile."""
     _limiters: dict[str, Limiter] = field(default_factory=dict)
     _clients: dict[tuple[str, int], Client] = field(default_factory=dict)
     _prompts: dict[str, PromptSet] = field(default_factory=dict)

@@ -1,9 +1,9 @@
 """Stage *grpo*: a policy is optimised for appropriateness and norm grounding, and watched (Tables 5, 24; Figures 2, 6).
 
 Reads   the situations of the job; a reward model (``grpo.reward_model``), ``trained`` being that of stage *reward*.
-Writes  ``crisp/grpo/<fingerprint>/``: ``model/``; ``report.md``; ``policies.csv``, before and after on held-out norms,
-        over valid answers (those in form) and over all, with Norm Match by the gold judge; ``curve.csv`` and its
-        figure; ``looks.csv``; ``ended.csv``; ``answers.jsonl``; checkpoints until it is finished.
+Writes  ``crisp/grpo/<fingerprint>/``: ``model/`` with its ``card.json``; ``report.md``; ``policies.csv``, before and
+        after on held-out norms, over valid answers (those in form) and over all, with Norm Match by the gold judge;
+        ``curve.csv`` and its figure; ``looks.csv``; ``ended.csv``; ``answers.jsonl``; checkpoints until it is finished.
 Method  GRPO, reward = reward model + λ · Norm Match + form, each normalised apart and logged apart. Norm Match is asked
         of the judge through the door (``ccfw.stages.rewarding``), or of a classifier (``grpo.supervisor``); the policy
         never sees the norm. The monitor (``ccfw.training.monitor``) ends the run, with the reason, when the reward is
@@ -18,29 +18,35 @@ import logging
 import math
 import shutil
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ccfw.errors import RequestError, StoppedError
 from ccfw.report.crisp import plain
 from ccfw.report.writing import comma_separated
+from ccfw.settings import Settings
 from ccfw.settings.models import JudgeConfig
 from ccfw.stages import responses, rewarding, testbed
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.crisp import Due, all_calls, folder_of
+from ccfw.stages.model_card import Whole, files_of, libraries, read_card, write_card
 from ccfw.stages.optimised import before_and_after
 from ccfw.stages.rewarding import Rewarded, asks_classifier, asks_gold, asks_supervisor
 from ccfw.stages.scored import TRAINED, bootstrap_parts, finish, track_stored
+from ccfw.stages.trained import broken_off
+from ccfw.stages.training_curve import curve_csv
 from ccfw.store import Output, digest, write_atomically
 from ccfw.training import scoring
-from ccfw.training.checkpoints import CHECKPOINTS, next_time, saving
+from ccfw.training.checkpoints import CHECKPOINTS, saving
 from ccfw.training.guard import check_installed
 from ccfw.training.planning import grpo_plan, shown_plan
+from ccfw.training.scoring import CARD
 from ccfw.training.task import Given, Missing, Task
 from ccfw.training.toy import toy_task
 
 log = logging.getLogger(__name__)
 NAME = rewarding.NAME
-VERSION = 3
+VERSION = 4
 MODEL = "model"
 
 
@@ -88,7 +94,7 @@ def run(context: Context) -> StageResult:
     output = Output(folder_of(context, NAME, content), context.stop)
     result = StageResult(NAME, output.folder)
     with output:
-        if (output.folder / MODEL).is_dir() and output.read_manifest().get("status") == "ok":
+        if _is_whole(output):
             result.skipped = settings.grpo.steps
             track_stored(context, output, NAME)
             return result
@@ -98,22 +104,22 @@ def run(context: Context) -> StageResult:
         try:
             found = optimise(settings.grpo, settings.policy, task, output.folder, settings.seed, context.stop)
         except StoppedError as stopped:  # in the middle of a step, which is then done again
-            return _broken_off(context, output, result, content, str(stopped))
+            return broken_off(context, output, result, content, str(stopped))
         result.done = found.steps
         if not found.finished:
-            return _broken_off(context, output, result, content, context.stop.reason or "interrupted")
+            return broken_off(context, output, result, content, context.stop.reason)
         _write(context, output, result, content, task, found)
     return result
 
 
-def _broken_off(
-    context: Context, output: Output, result: StageResult, content: Mapping[str, Any], reason: str
-) -> StageResult:
-    """Leave a run that goes on another time."""
-    result.stopped, result.interrupted = reason, context.stop.interrupted
-    output.write_manifest(context.manifest(output, result, content))
-    log.warning("stage=%s: stopped (%s); %s", NAME, reason, next_time(output.folder))
-    return result
+def _is_whole(output: Output) -> bool:
+    """Return whether the policy is optimised and there whole; say it when it was and is not."""
+    if output.read_manifest().get("status") != "ok":
+        return False
+    found = read_card(output.folder / MODEL, Whole)
+    if isinstance(found, str):
+        log.warning("%s: %s; the policy is optimised again", output.folder / MODEL, found)
+    return isinstance(found, Whole)
 
 
 def plan(context: Context) -> tuple[int, int]:
@@ -149,9 +155,7 @@ def _write(
     from ccfw.training.drawing import curves
 
     settings, folder = context.settings, output.folder
-    with saving(folder / MODEL):
-        found.loaded.model.save_pretrained(folder / MODEL)
-        found.loaded.tokenizer.save_pretrained(folder / MODEL)
+    _save(settings, found, folder / MODEL, output.folder.name)
     table = before_and_after(settings, found.first, found.last)
     names = [*(f"rewards/{name}/mean" for name in task.rewards), "kl", "completions/mean_length", "truncated"]
     names += ["zero_variance", "repetition", "length_correlation", "unscored", "unrewarded", "loss", "entropy"]
@@ -164,9 +168,8 @@ def _write(
         for name in ("proxy", "gold")
     }
     figures = curves({name: line for name, line in series.items() if line}, "step", folder / "curve")
-    columns = list(dict.fromkeys(name for each in found.curve for name in each if name not in ("step", "step_time")))
-    rows = [[int(each["step"]), *(_written(each.get(name)) for name in columns)] for each in found.curve]
-    write_atomically(folder / "curve.csv", comma_separated(["step", *columns], rows))
+    untimed = [{name: value for name, value in each.items() if name != "step_time"} for each in found.curve]
+    write_atomically(folder / "curve.csv", curve_csv(untimed))
     looks = [(look.step, _written(look.proxy), _written(look.gold)) for look in found.looks]
     write_atomically(folder / "looks.csv", comma_separated(["step", "proxy", "gold"], looks))
     ended = (found.steps, settings.grpo.steps, *((found.trip.sign, found.trip.reason) if found.trip else (None, None)))
@@ -190,6 +193,24 @@ def _write(
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
     if settings.report.shown:
         print(plain(table, notes), flush=True)
+
+
+def _save(settings: Settings, found: Any, model: Path, name: str) -> None:
+    """Write a policy with its tokenizer, and its card last."""
+    (model / CARD).unlink(missing_ok=True)
+    with saving(model):
+        found.loaded.model.save_pretrained(model)
+        found.loaded.tokenizer.save_pretrained(model)
+    card = Whole(
+        name=settings.policy.name,
+        fingerprint=name,
+        settings={key: getattr(settings, key).model_dump(mode="json") for key in ("grpo", "policy")},
+        seed=settings.seed,
+        steps=found.steps,
+        files=files_of(model),
+        versions=libraries(),
+    )
+    write_card(model, card)
 
 
 def _written(value: float | None) -> float | None:

@@ -11,6 +11,7 @@ import numpy as np
 from ccfw.report.agreement import Table, percent, points
 from ccfw.settings import Settings
 from ccfw.stages.rated import terms_of
+from ccfw.stages.rewarding import asks_gold
 from ccfw.stats.resampling import Array
 from ccfw.training.figures import intervals_note, means
 from ccfw.training.task import Answered, Missing, number
@@ -26,15 +27,17 @@ def before_and_after(settings: Settings, first: Sequence[Answered], last: Sequen
 
     What nobody was asked for is in its data alone, empty.
     """
-    least = _least(settings)
+    toy, judged = settings.grpo.task == "toy", asks_gold(settings)
+    least = (settings.norm_match.invalid_outcome, settings.norm_match.invalid_norm_match) if judged else (None, None)
     before, after = (_columns(answers, least) for answers in (first, last))
     lines = (("before", before, first), ("after", after, last), ("difference", after - before, ()))
     keys, terms = [each.question.key for each in first], terms_of(settings)
-    scored = ~np.isnan(np.concatenate([before, after])).all(axis=0)
+    gold, match = judged or toy, judged
+    asked = (True, gold, gold, match, match, True, True)
     rows, data = [], []
     for name, values, answers in lines:
         figures = means(values, keys, terms).figures["all", "all"]
-        shown = compress((*map(points, figures[:-_SHARES]), *map(percent, figures[-_SHARES:])), scored)
+        shown = compress((*map(points, figures[:-_SHARES]), *map(percent, figures[-_SHARES:])), asked)
         unread = Counter(each.proxy for each in answers if isinstance(each.proxy, Missing))
         told = ", ".join(f"{count} {kind}" for kind, count in sorted(unread.items())) or "0"
         rows.append((name, *shown, told if answers else "", str(len(keys))))
@@ -43,9 +46,9 @@ def before_and_after(settings: Settings, first: Sequence[Answered], last: Sequen
     return Table(
         "policies",
         "Before and after",
-        ("Policy", *compress(_HEAD, scored), "No reward", "Questions"),
+        ("Policy", *compress(_HEAD, asked), "No reward", "Questions"),
         tuple(rows),
-        _note(settings, least, judged=bool(scored[1])),
+        _note(settings, judged=judged),
         data_head=(
             "policy",
             *(f"{name}{end}" for name in _FIGURES for end in ("", "_lo", "_hi")),
@@ -56,26 +59,25 @@ def before_and_after(settings: Settings, first: Sequence[Answered], last: Sequen
     )
 
 
-def _least(settings: Settings) -> tuple[float | None, float]:
-    """Return what an answer out of form counts as over all answers: gold score (``None``: nothing), Norm Match."""
-    return settings.norm_match.invalid_outcome, settings.norm_match.invalid_norm_match
+def _columns(answers: Sequence[Answered], least: tuple[float | None, float | None]) -> Array:
+    """Return answers × figures; ``nan`` where there is none.
 
-
-def _columns(answers: Sequence[Answered], least: tuple[float | None, float]) -> Array:
-    """Return answers × figures; ``nan`` where there is none."""
+    ``least`` is what an answer out of form counts as over all answers, by gold score and Norm Match; ``None``: nothing.
+    Nothing is known of all answers either where every one in form lacks its score.
+    """
     valid = np.array([each.valid for each in answers], dtype=bool)
     proxy, gold, match = (
         np.array([number(getattr(each, name)) for each in answers]) for name in ("proxy", "gold", "norm_match")
     )
     every = [
-        np.where(valid, scores, np.nan if lowest is None or np.isnan(scores).all() else lowest)
+        np.where(valid, scores, np.nan if lowest is None or (valid.any() and np.isnan(scores).all()) else lowest)
         for scores, lowest in zip((gold, match), least, strict=True)
     ]
     truncated = np.array([float(each.truncated) for each in answers])
     return np.array([proxy, gold, every[0], match, every[1], valid.astype(float), truncated]).T
 
 
-def _note(settings: Settings, least: tuple[float | None, float], *, judged: bool) -> str:
+def _note(settings: Settings, *, judged: bool) -> str:
     """Return whose answers the table is of, and what its figures are."""
     if settings.grpo.task == "toy":
         whose = (
@@ -83,7 +85,7 @@ def _note(settings: Settings, least: tuple[float | None, float], *, judged: bool
             "first act is the right one, else 0. "
         )
     else:
-        outcome, match = least
+        outcome, match = settings.norm_match.invalid_outcome, settings.norm_match.invalid_norm_match
         counted = f"gold {'left out' if outcome is None else format(outcome, 'g')}, Norm Match {match:g}"
         scores = f"Gold, Norm Match: the gold judge's scores of valid answers, and of all, where others are {counted}. "
         whose = (

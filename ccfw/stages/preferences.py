@@ -87,6 +87,7 @@ def run(context: Context) -> StageResult:
     found, content = testbed.situations(context, NAME), parts(context)
     scored = _scored(context, found)
     output = Output(folder_of(context, NAME, content), context.stop)
+    context.written[NAME] = output.folder
     result = StageResult(NAME, output.folder)
     author = _author(context, result)
     jobs = _jobs(context.settings, found, scored)

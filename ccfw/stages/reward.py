@@ -27,7 +27,7 @@ from ccfw.stages import preferences, testbed, trained
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.crisp import folder_of
 from ccfw.stages.rated import terms_of
-from ccfw.stages.trained import OWN, Held, Learner, Lesson, Told, Training, from_file, lesson
+from ccfw.stages.trained import OWN, Given, Held, Learner, Lesson, Told, Training, from_file, lesson
 from ccfw.stop import Stop
 from ccfw.store import read_records, write_atomically
 from ccfw.training.pairs import Calibration, Margin, accuracies, calibration, fault_of
@@ -73,18 +73,19 @@ def plan(context: Context) -> tuple[int, int]:
     settings = context.settings
     if settings.reward.pairs is None and preferences.NAME in settings.stage.runs:
         found = testbed.situations(context, NAME)
-        pairs = [pair for each in found if each.triplet for pair in triplet_pairs(each, each.triplet)]
+        pairs = Given([pair for each in found if each.triplet for pair in triplet_pairs(each, each.triplet)])
     else:
         pairs = stored_pairs(context)
     return _training(context, pairs).plan()
 
 
-def stored_pairs(context: Context) -> list[Preference]:
+def stored_pairs(context: Context) -> Given[Preference]:
     """Return the pairs of the job; raise ``RequestError`` when there are none, or they cannot be read."""
     given = context.settings.reward.pairs
     if given is not None:
         return from_file("reward.pairs", given, Preference)
-    path = folder_of(context, preferences.NAME, preferences.parts(context)) / preferences.LIST
+    made = context.written.get(preferences.NAME)
+    path = (made or folder_of(context, preferences.NAME, preferences.parts(context))) / preferences.LIST
     try:
         found = list(read_records(path, Preference))
     except StoreError as error:
@@ -92,11 +93,11 @@ def stored_pairs(context: Context) -> list[Preference]:
     if not found:
         make = f"make them first with stage={preferences.NAME} and the same line"
         raise RequestError([f"stage={NAME}: no pairs at {path}; {make}"])
-    return found
+    return Given(found)
 
 
-def _training(context: Context, pairs: Sequence[Preference]) -> Training[Preference]:
-    wanted, there = context.settings.reward.kinds, sorted({each.kind.value for each in pairs})
+def _training(context: Context, pairs: Given[Preference]) -> Training[Preference]:
+    wanted, there = context.settings.reward.kinds, sorted({each.kind.value for each in pairs.examples})
     unknown = [kind for kind in wanted if kind not in there]
     problems = [f"reward.kinds={kind}: no pair is of it; there: {', '.join(there)}" for kind in unknown]
     taught = lesson(

@@ -27,6 +27,7 @@ from ccfw.stages.batch import in_good_order
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.crisp import Due, Speaker
 from ccfw.stages.scored import TRAINED, is_nowhere
+from ccfw.stages.trained import weights_faults
 from ccfw.store import digest
 from ccfw.training import planning
 from ccfw.training.scoring import RewardModel
@@ -126,6 +127,7 @@ def check(context: Context) -> list[str]:
     if settings.policy.weights.scratch is not None:
         known = "knows the words of the toy task alone"
         problems.append(f"policy={settings.policy.name}: {known}; grpo=toy optimises it, or name another policy")
+    problems += weights_faults("policy.weights", settings.policy.weights)
     asked = [(settings.grpo.reward_model, reward_model, reward)]
     if asks_classifier(settings):
         asked.append((settings.grpo.supervisor, classifier, supervisor))

@@ -101,7 +101,7 @@ def read_by_models(settings: Settings) -> list[str]:
 def is_nowhere(place: str) -> bool:
     """Whether a place that is said as a folder's is none; any other may be a name on the Hub."""
     path = Path(place)
-    return not path.is_dir() and (path.is_absolute() or place.startswith(".") or place.count("/") > 1)
+    return not path.is_dir() and (path.is_absolute() or place.startswith((".", "~")) or place.count("/") > 1)
 
 
 def trained_norms(context: Context) -> frozenset[str]:
@@ -134,10 +134,11 @@ def _from_file(name: str, path: Path, problems: list[str]) -> Scorer:
     return Scorer(name, read.rewards, digest([text]), 0)
 
 
-def from_model(context: Context, name: str, place: str, texts: Sequence[Text]) -> Scorer:
-    """Have a reward model read the texts that it has not read yet."""
+def from_model(context: Context, name: str, place: str, texts: Sequence[Text], key: str | None = None) -> Scorer:
+    """Have a reward model read the texts that it has not read yet; what is wrong or missing is said under ``key``."""
     from ccfw.training import scoring
 
+    key = key or f"rewards.scorers.{name}"
     terms = context.settings.rewards
     content = {"model": scoring.identity(place), "max_tokens": terms.max_tokens, "version": VERSION}
     output = Output(folder_of(context, REWARDS, content), context.stop)
@@ -146,7 +147,7 @@ def from_model(context: Context, name: str, place: str, texts: Sequence[Text]) -
         stored = {each.text_id: each for each in read_records(output.records, Reward, wanted)}
         todo = {key: each for key, each in wanted.items() if key not in stored}
         if todo:
-            model = scoring.load(place, max_tokens=terms.max_tokens, batch=terms.batch)
+            model = scoring.load(place, max_tokens=terms.max_tokens, batch=terms.batch, key=key)
             with RecordFile(output.records) as records:
                 for reward in model.rewards([each._replace(text_id=key) for key, each in todo.items()]):
                     records.append(reward)
@@ -155,12 +156,12 @@ def from_model(context: Context, name: str, place: str, texts: Sequence[Text]) -
         output.write_manifest(context.manifest(output, StageResult(REWARDS, output.folder), content, scorer=name))
     failures = Counter(each.failure for each in stored.values() if each.failure)
     for failure, count in failures.items():
-        log.warning("rewards.scorers.%s: no reward of %d texts: %s", name, count, failure)
+        log.warning("%s: no reward of %d texts: %s", key, count, failure)
     given = ((each.text_id, stored[_key(each)].reward) for each in texts)  # two texts may say the same
     found = {text_id: reward for text_id, reward in given if reward is not None}
     cut = sum(each.cut > 0 for each in stored.values())
     if cut:
-        log.warning("rewards.scorers.%s: the beginning of the question did not fit in %d texts", name, cut)
+        log.warning("%s: the beginning of the question did not fit in %d texts", key, cut)
     return Scorer(name, found, fingerprint(content), cut)
 
 

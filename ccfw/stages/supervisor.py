@@ -27,7 +27,7 @@ from ccfw.stages import responses, testbed, trained
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.crisp import write_lines
 from ccfw.stages.rated import terms_of
-from ccfw.stages.trained import OWN, Held, Learner, Lesson, Told, Training, from_file, lesson
+from ccfw.stages.trained import OWN, Given, Held, Learner, Lesson, Told, Training, from_file, lesson
 from ccfw.stop import Stop
 from ccfw.store import write_atomically
 from ccfw.training.supervising import (
@@ -66,7 +66,7 @@ def plan(context: Context) -> tuple[int, int]:
     return _training(context).plan()
 
 
-def grades(context: Context) -> list[Grade]:
+def grades(context: Context) -> Given[Grade]:
     """Return the graded reasonings of the job; raise ``RequestError`` when there are none, or they cannot be read."""
     given = context.settings.supervisor.pairs
     if given is not None:
@@ -79,7 +79,7 @@ def grades(context: Context) -> list[Grade]:
                 f"stage={responses.NAME} and otherwise the same line, or give a file: supervisor.pairs=…"
             ]
         )
-    return found
+    return Given(found)
 
 
 def _stored(context: Context) -> list[Grade]:

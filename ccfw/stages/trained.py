@@ -11,21 +11,20 @@ import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from ccfw.align.alignment import Figure
-from ccfw.errors import RequestError, StoreError
+from ccfw.errors import RequestError, StoppedError, StoreError
 from ccfw.records import Record
-from ccfw.report.agreement import Table
+from ccfw.report.agreement import Table, counted
 from ccfw.report.crisp import plain
 from ccfw.settings import Settings
-from ccfw.settings.training import Pooling, RewardConfig
+from ccfw.settings.training import Pooling, RewardConfig, WeightsConfig
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.crisp import folder_of
-from ccfw.stages.model_card import README, Card, Lined, files_of, read_card, sha256_of, write_card
-from ccfw.stages.scored import bootstrap_parts, finish, from_model, track_stored
+from ccfw.stages.model_card import README, Card, Lined, files_of, libraries, read_card, sha256_of, write_card
+from ccfw.stages.scored import bootstrap_parts, finish, from_model, is_nowhere, track_stored
 from ccfw.stages.training_curve import curve_csv, curve_series
 from ccfw.stop import Stop
 from ccfw.store import Output, digest, fingerprint, read_records, write_atomically
@@ -56,7 +55,6 @@ _HEADS: Mapping[Pooling, str] = {
         "`AutoModelForSequenceClassification` of transformers loads it with `trust_remote_code=True`."
     ),
 }
-_LIBRARIES = ("torch", "transformers", "trl", "peft")
 
 
 class Example(OfNorm, Lined, Protocol):
@@ -65,6 +63,15 @@ class Example(OfNorm, Lined, Protocol):
 
 T = TypeVar("T", bound=Example)
 R = TypeVar("R", bound=Record)
+E = TypeVar("E")
+
+
+class Given(NamedTuple, Generic[E]):
+    """The examples of a job, before any is looked at."""
+
+    examples: Sequence[E]
+    repeated: int = 0
+    """Records of a file whose id stood there before; the first of an id counts."""
 
 
 class Lesson(NamedTuple, Generic[T]):
@@ -135,26 +142,28 @@ class Learner(Generic[T]):
 # ---- what is learnt from
 
 
-def from_file(key: str, given: str, kind: type[R]) -> list[R]:
+def from_file(key: str, given: str, kind: type[R]) -> Given[R]:
     """Return the records of a file that a request names; raise ``RequestError`` for one that has none."""
     path = Path(given)
     if not path.is_file():
         raise RequestError([f"{key}={given}: {'a folder, and no file' if path.is_dir() else 'no such file'}"])
     try:
         found = list(read_records(path, kind, whole=True))
+        with path.open("rb") as lines:
+            repeated = sum(1 for _ in lines) - len(found)
     except StoreError as error:
         raise RequestError([f"{key}: {error}"]) from None
     except OSError as error:
         raise RequestError([f"{key}={given}: {error.strerror}"]) from None
     if not found:
         raise RequestError([f"{key}={given}: the file is empty"])
-    return found
+    return Given(found, repeated)
 
 
 def lesson(
     learner: Learner[T],
     settings: Settings,
-    examples: Sequence[T],
+    given: Given[T],
     *,
     problems: Sequence[str] = (),
     taught: Callable[[T], bool] = lambda _: True,
@@ -163,30 +172,34 @@ def lesson(
 
     Raises ``RequestError`` with ``problems`` and all that is wrong besides.
     """
-    config = learner.config(settings)
+    config, (examples, repeated) = learner.config(settings), given
     sound, faulty = sorted_out(examples, learner.fault_of)
-    said = "; ".join(f"{count} {why}" for why, count in faulty.items())
+    unused = {**faulty, "with an id that stood there before": repeated}
+    said = "; ".join(f"{count} {why}" for why, count in unused.items() if count)
     split = split_by_norm(sound, config.held_out, settings.seed)
     split = Split(tuple(filter(taught, split.train)), split.held_out)
-    found = [*problems, *_missing_folder(learner, config)]
+    found = [*problems, *weights_faults(f"{learner.stage}.weights", config.weights)]
     if examples and not sound:
         found.append(f"stage={learner.stage}: nothing can be learnt from any of the {learner.nouns}: {said}")
     elif not problems:
         found += split_faults(split, f"{learner.stage}.held_out", config.held_out, learner.noun)
     if found:
         raise RequestError(found)
-    count = len(examples) - len(sound)
-    left_out = f"{count} of {len(examples)} {learner.nouns} {'is' if count == 1 else 'are'} left out: {said}."
+    count, every = sum(unused.values()), len(examples) + repeated
+    left_out = f"{count} of {every} {learner.nouns} {'is' if count == 1 else 'are'} left out: {said}."
     return Lesson(split, (left_out,) if count else ())
 
 
-def _missing_folder(learner: Learner[T], config: RewardConfig) -> list[str]:
-    """Return a line where the weights' path can be no name on the Hub, and there is no such folder."""
-    given = config.weights.path
-    if given is None or Path(given).is_dir():
+def weights_faults(key: str, weights: WeightsConfig) -> list[str]:
+    """Return a line where weights' path is said as a folder's and is none, or is one and has a revision."""
+    place, revision = weights.path, weights.revision
+    if place is None:
         return []
-    local = given.startswith((".", "~")) or Path(given).is_absolute() or given.count("/") > 1
-    return [f"{learner.stage}.weights.path={given}: no such folder"] if local else []
+    if is_nowhere(place):
+        return [f"{key}.path={place}: no such folder"]
+    if revision is not None and Path(place).is_dir():
+        return [f"{key}.revision={revision}: {place} is a folder, and only a name on the Hub has revisions"]
+    return []
 
 
 # ---- the course
@@ -249,31 +262,29 @@ class Training(Generic[T]):
         stage, content = self.learner.stage, self._content()
         check_installed(f"stage={stage}")
         output = Output(self.folder, self.context.stop)
-        result = StageResult(stage, output.folder, done=len(self.lesson.split.held_out))
+        result, held_out = StageResult(stage, output.folder), len(self.lesson.split.held_out)
         for each in self.lesson.left_out:
             log.warning("stage=%s: %s", stage, each.removesuffix("."))
         with output:
             card, written = _whole_card(output), output.read_manifest()
             if card is not None and written.get("status") == "ok" and written.get("fingerprint_of") == content:
-                result.done, result.skipped = 0, result.done
+                result.skipped = held_out
                 track_stored(self.context, output, stage)
                 return result
             if card is None:
-                trained = self._train(output.folder)
+                try:
+                    trained = self._train(output.folder)
+                except StoppedError as stopped:  # before the first step
+                    return broken_off(self.context, output, result, content, str(stopped))
                 if not trained.finished:
-                    return self._broken_off(output, result, content)
+                    return broken_off(self.context, output, result, content, self.context.stop.reason)
                 card = self._keep(trained, output.folder)
+            result.done = held_out
             self._report(card, output, result, content)
         return result
 
     def _train(self, target: Path) -> Trained:
         return self.learner.train(self._config, self.lesson.split.train, target, self._settings.seed, self.context.stop)
-
-    def _broken_off(self, output: Output, result: StageResult, content: Mapping[str, Any]) -> StageResult:
-        result.interrupted, result.stopped = True, f"interrupted; {next_time(output.folder)}"
-        result.done = 0
-        output.write_manifest(self.context.manifest(output, result, content))
-        return result
 
     def _keep(self, trained: Trained, target: Path) -> Card:
         """Write a model with its curve, and its card last; checkpoints are then of no use."""
@@ -299,7 +310,7 @@ class Training(Generic[T]):
             questions_cut=trained.cut,
             too_long=trained.too_long,
             files=files_of(model),
-            versions={name: version(name) for name in _LIBRARIES},
+            versions=libraries(),
         )
         write_card(model, card)
         shutil.rmtree(target / CHECKPOINTS, ignore_errors=True)
@@ -343,7 +354,8 @@ class Training(Generic[T]):
         held_out, terms = self.lesson.split.held_out, f"rewards.max_tokens={self._settings.rewards.max_tokens}"
         texts = [self.learner.texts(each) for each in held_out]
         every = [text for own in texts for text in own]
-        rewards = from_model(self.context, self._config.name, str(model), every).rewards
+        key = f"stage={self.learner.stage}"
+        rewards = from_model(self.context, self._config.name, str(model), every, key).rewards
         kept = [
             (each, tuple(rewards[text.text_id] for text in own))
             for each, own in zip(held_out, texts, strict=True)
@@ -357,16 +369,19 @@ class Training(Generic[T]):
     def _notes(self, card: Card, held: Held[T]) -> list[str]:
         nouns, notes = self.learner.nouns, list(self.lesson.left_out)
         if held.unscored:
-            notes.append(f"{held.unscored} of the {nouns} held out have a text without a reward.")
-        if card.questions_cut or card.too_long:
-            notes.append(
-                f"The {self.learner.prompt} did not fit whole in {card.questions_cut} training texts; {card.too_long} "
-                f"{nouns} were left out, since an answer alone did not fit."
-            )
+            have = "has" if held.unscored == 1 else "have"
+            notes.append(f"{held.unscored} of the {nouns} held out {have} a text without a reward.")
+        if card.questions_cut:
+            texts = counted(card.questions_cut, "training text")
+            notes.append(f"The {self.learner.prompt} did not fit whole in {texts}.")
+        if card.too_long:
+            left_out, were = counted(card.too_long, self.learner.noun), "was" if card.too_long == 1 else "were"
+            notes.append(f"{left_out} {were} left out, since an answer alone did not fit.")
         return notes
 
     def _readme(self, card: Card, table: Table) -> str:
-        trained = f"Trained on {card.trained_on} {self.learner.nouns}, held against {card.held_out} of other norms."
+        own = counted(card.trained_on, self.learner.noun)
+        trained = f"Trained on {own}, held against {card.held_out} of other norms."
         about = f"{self.learner.about} {_HEADS[self._config.pooling]}"
         return (
             f"# {self.learner.title} {card.name}\n\n{about}\n\n{trained} SHA-256 of either, as lines of "
@@ -375,12 +390,23 @@ class Training(Generic[T]):
         )
 
 
+def broken_off(
+    context: Context, output: Output, result: StageResult, content: Mapping[str, Any], reason: str | None
+) -> StageResult:
+    """Leave a training that goes on another time: why, and from where, is said in log and manifest alike."""
+    result.stopped, result.interrupted = reason or "interrupted", context.stop.interrupted
+    words = f"stopped ({result.stopped}); {next_time(output.folder)}"
+    output.write_manifest(context.manifest(output, result, content, stopped=words))
+    log.warning("stage=%s: %s", result.stage, words)
+    return result
+
+
 def _whole_card(output: Output) -> Card | None:
     """Return the card of a model that is there whole; ``None`` where it is to be trained, which is said if it was."""
     model = output.folder / MODEL
     if not (model / CARD).exists() and output.read_manifest().get("status") != "ok":
         return None
-    found = read_card(model)
+    found = read_card(model, Card)
     if isinstance(found, Card):
         return found
     log.warning("%s: %s; the model is trained again", model, found)

@@ -12,7 +12,7 @@ from ccfw.settings.training import GrpoConfig, PolicyConfig
 from ccfw.terminal import printable
 from ccfw.training.encoding import ends_of_turn, tokens_of
 from ccfw.training.task import Question
-from ccfw.training.terms import unknown_modules, unknown_options
+from ccfw.training.terms import unknown_modules
 from ccfw.training.weights import Loaded
 
 _AT_ONCE = 32
@@ -20,8 +20,7 @@ _AT_ONCE = 32
 
 def check_asking(config: GrpoConfig, policy: PolicyConfig, loaded: Loaded, questions: Sequence[Question]) -> None:
     """Raise ``RequestError`` with all that keeps a loaded policy from answering, or from being trained by the terms."""
-    faults = unknown_options({"grpo.schedule": config.schedule})
-    faults += unknown_modules("policy", loaded.model, policy.lora.modules if policy.lora else ())
+    faults = unknown_modules("policy", loaded.model, policy.lora.modules if policy.lora else ())
     given = policy.weights.model_dump(include={"path", "package", "scratch"}, exclude_none=True)
     place = " ".join(f"policy.weights.{key}={value}" for key, value in given.items())
     if not loaded.tokenizer.chat_template:

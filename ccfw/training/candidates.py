@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ccfw.knowledge.tables import Table
 from ccfw.training.best_of_n import Question
+from ccfw.training.cells import decimal, name_in, shown, text_in
 from ccfw.training.texts import Text
 
 _NEEDED = ("response id", "question id", "policy", "score")
+_LARGEST = 1e6
+"""Of scores, either side of 0: sums of far larger ones overflow."""
 COLUMNS = "response_id, question_id, policy, score; cluster, prompt and answer where models are to read them"
 
 
@@ -35,33 +37,40 @@ class ReadCandidates(NamedTuple):
 def read_candidates(table: Table) -> ReadCandidates:
     """Read a table of answers; an empty score is an answer without one."""
     faults = [f"line {line}: {fault}" for line, fault in table.faults]
-    missing = [name.replace(" ", "_") for name in _NEEDED if name not in table.columns]
+    missing = [shown(name) for name in _NEEDED if name not in table.columns]
     if missing:
         return ReadCandidates((), (*faults, f"lacks {', '.join(missing)}; its columns must be {COLUMNS}"))
     found: dict[str, Candidate] = {}
     for row in table.rows:
-        cells = {name: "" if value is None else str(value).strip() for name, value in row.cells.items()}
-        score = _score(cells["score"])
-        empty = [name.replace(" ", "_") for name in _NEEDED[:3] if not cells.get(name)]
-        if empty:
-            faults.append(f"line {row.line}: no {', '.join(empty)}")
-        elif cells["score"] and score is None:
-            faults.append(f"line {row.line}: score is not a number")
-        elif cells["response id"] in found:
-            faults.append(f"line {row.line}: {cells['response id']} stands twice")
-        else:
-            identity, question = cells["response id"], cells["question id"]
-            text = Text(identity, cells.get("prompt", ""), cells.get("answer", ""))
-            found[identity] = Candidate(text, question, cells.get("cluster") or question, cells["policy"], score)
+        try:
+            read = _candidate(row.cells)
+        except ValueError as error:
+            faults.append(f"line {row.line}: {error}")
+            continue
+        if found.setdefault(read.text.text_id, read) is not read:
+            faults.append(f"line {row.line}: {read.text.text_id} stands twice")
     return ReadCandidates(tuple(found.values()), tuple(faults))
 
 
+def _candidate(cells: Mapping[str, Any]) -> Candidate:
+    empty = [shown(name) for name in _NEEDED[:3] if not text_in(cells, name).strip()]
+    if empty:
+        raise ValueError(f"no {', '.join(empty)}")
+    identity, question, policy = (name_in(cells, name) for name in _NEEDED[:3])
+    cluster = name_in(cells, "cluster") if text_in(cells, "cluster").strip() else question
+    prompt, answer = (text_in(cells, name).strip() for name in ("prompt", "answer"))
+    return Candidate(Text(identity, prompt, answer), question, cluster, policy, _score(text_in(cells, "score")))
+
+
 def _score(cell: str) -> float | None:
-    try:
-        value = float(cell)
-    except ValueError:
+    if not cell.strip():
         return None
-    return value if math.isfinite(value) else None
+    value = decimal(cell)
+    if value is None:
+        raise ValueError("score is not a number")
+    if abs(value) > _LARGEST:
+        raise ValueError(f"score is {cell.strip()[:20]}, and must lie between −{_LARGEST:,.0f} and {_LARGEST:,.0f}")
+    return value
 
 
 def questions_of(

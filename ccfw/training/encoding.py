@@ -37,7 +37,8 @@ def render(tokenizer: Any, prompt: str, answer: str | None) -> str:
     Special tokens are the template's alone: one that an answer spells, to take a turn that is not its, is broken up.
     """
     spelled = _spelled(tokenizer)
-    prompt, answer = (text and spelled.sub(_broken_up, text) for text in (prompt, answer))
+    prompt = spelled.sub(_broken_up, prompt)
+    answer = answer and spelled.sub(_broken_up, answer)
     if tokenizer.chat_template:
         text: str = tokenizer.apply_chat_template(
             chat(prompt, answer), tokenize=False, add_generation_prompt=answer is None

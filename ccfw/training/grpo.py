@@ -16,7 +16,8 @@ from typing import Any
 
 import torch
 from datasets import Dataset
-from transformers import PrinterCallback, TrainerCallback
+from transformers import PrinterCallback, TrainerCallback, TrainerState
+from transformers.trainer import TRAINER_STATE_NAME
 from trl import GRPOConfig, GRPOTrainer
 
 from ccfw.settings.training import GrpoConfig, PolicyConfig
@@ -24,7 +25,7 @@ from ccfw.stop import Stop
 from ccfw.training.adapters import adapters
 from ccfw.training.answering import check_asking, generate
 from ccfw.training.callbacks import Watch, ending, guarded
-from ccfw.training.checkpoints import CHECKPOINTS, resumed_from
+from ccfw.training.checkpoints import CHECKPOINTS, resumed_from, step_of
 from ccfw.training.monitor import (
     Limits,
     Look,
@@ -102,13 +103,19 @@ def fit(
     watch.look(0)
     first, before = _matched(task, watch.last), task.tally.take()
     latest = resumed_from(folder)
+    if latest and watch.ended_before(TrainerState.load_from_json(str(latest / TRAINER_STATE_NAME)).log_history):
+        trainer.args.max_steps = step_of(latest)  # a trainer asks whether it is to end after its first step only
+        trainer.train_dataset = trainer.train_dataset.select(range(step_of(latest) * config.questions))
     trainer.train(resume_from_checkpoint=str(latest) if latest else None)
     whole = trainer.model.merge_and_unload() if policy.lora else trainer.model
     whole.eval()
     state = trainer.state
     finished = state.global_step >= config.steps or watch.trip is not None
     if finished and watch.looked < state.global_step:  # a sign ended it between two looks, or all was done before
+        known = any(each.step == state.global_step for each in watch.monitor.looks)
         watch.look(state.global_step)
+        if known:
+            task.tally.take()  # its step has counted what it asks for
     last = _matched(task, watch.last) if finished else watch.last
     curve = tuple(_numbers(each) for each in state.log_history if _STEP in each)
     return Optimised(
@@ -190,14 +197,14 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
         self._rewards[name] = list(map(number, rewards))
         self._texts, self._lengths = list(texts), list(lengths)
 
-    def on_train_begin(self, _args: Any, state: Any, control: Any, **_: Any) -> Any:
-        """Know what was seen before the checkpoint that training goes on from."""
-        for each in state.log_history:
+    def ended_before(self, history: Iterable[Mapping[str, Any]]) -> bool:
+        """Take what was seen before the checkpoint that training goes on from; return whether it ended the run."""
+        for each in history:
             if _STEP in each:
-                self._ended(self.monitor.step(each["step"], each), control)
+                self._ended(self.monitor.step(each["step"], each))
             if _PROXY in each:
-                self._ended(self.monitor.look(Look(each["step"], each[_PROXY], each[_GOLD])), control)
-        return control
+                self._ended(self.monitor.look(Look(each["step"], each[_PROXY], each[_GOLD])))
+        return self.trip is not None
 
     def on_log(self, _args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> Any:
         """Take what the step showed."""
@@ -207,20 +214,21 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
         signs |= self._signs() | {"truncated": signs.get("completions/clipped_ratio", math.nan)}
         state.log_history[-1] |= signs  # a checkpoint keeps it
         self.tell(state.global_step, signs)
-        self._ended(self.monitor.step(state.global_step, signs), control)
+        control.should_training_stop |= self._ended(self.monitor.step(state.global_step, signs))
         return control
 
     def on_step_end(self, _args: Any, state: Any, control: Any, **_: Any) -> Any:
         """Look, when it is time to, and after the last step."""
         if state.global_step % self.config.monitor.every == 0 or state.global_step >= self.config.steps:
-            self._ended(self.look(state.global_step), control)
+            control.should_training_stop |= self._ended(self.look(state.global_step))
         return control
 
-    def _ended(self, trip: Trip | None, control: Any) -> None:
+    def _ended(self, trip: Trip | None) -> bool:
+        """Keep why the run ends, the first time, and return whether it does."""
         if trip is not None and self.trip is None:
             self.trip = trip
-            control.should_training_stop = True
             log.warning("grpo ends at step %d: %s", trip.step, trip.reason)
+        return self.trip is not None
 
     def _signs(self) -> dict[str, float]:
         group = self.config.group

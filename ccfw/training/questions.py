@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
+from ccfw.training.cells import proper, text_in
 from ccfw.training.cultureforest import CREDIT, Acceptability
 
 CULSHIELD: Literal["culshield"] = "culshield"
@@ -84,8 +85,8 @@ def read_acceptability(text: str) -> tuple[dict[str, Acceptability], tuple[str, 
     faults = []
     for name, entry in content.items():
         value = entry.get("acceptability") if isinstance(entry, dict) else None
-        if value in CREDIT:
-            found[name] = cast("Acceptability", value)
+        if isinstance(value, str) and value in CREDIT:
+            found[name.strip()] = cast("Acceptability", value)
         else:
             faults.append(f"{name}: acceptability is {str(value)[:20]!r}, and must be one of {', '.join(CREDIT)}")
     return found, tuple(faults)
@@ -135,7 +136,8 @@ def _read(objects: Iterable[tuple[str, Any]], make: Callable[[Mapping[str, Any]]
 
 
 def _yes_no(content: Any) -> YesNo:
-    country, question, answer = (_text(content, name) for name in ("country", "query_en", "answer"))
+    question, answer = (_text(content, name) for name in ("query_en", "answer"))
+    country = proper("country", _text(content, "country"))
     if answer not in ("Yes", "No"):
         raise ValueError(f"answer is {answer[:20]!r}, and must be Yes or No")
     return YesNo(f"{country}::{question}", country, question, answer == "Yes")
@@ -143,16 +145,18 @@ def _yes_no(content: Any) -> YesNo:
 
 def _grounded(content: Any, country: str | None) -> Grounded:
     names = [f"Norm_Bundle.Norms.Norm_{place}" for place in range(1, NORMS + 1)]
-    place = country if country is not None else _text(content, "country")
+    place = proper("country", country if country is not None else _text(content, "country"))
     return Grounded(
-        question_id=f"{place}::{_text(content, 'uuid')}",
+        question_id=f"{place}::{proper('uuid', _text(content, 'uuid'))}",
         country=place,
         easy=_text(content, "Easy.Question_MCQ"),
         answer=_text(content, "Easy.Answer_Key_Shuffle"),
         medium=tuple(_text(content, f"Medium.Question_Judge{place}") for place in range(1, OPTIONS + 1)),
         hard=_text(content, "Open.Question_Open"),
         background=_text(content, "Open_End"),
-        norms=tuple(Slot(_text(content, f"{name}.norm_id"), _text(content, f"{name}.norm")) for name in names),
+        norms=tuple(
+            Slot(proper("norm_id", _text(content, f"{name}.norm_id")), _text(content, f"{name}.norm")) for name in names
+        ),
     )
 
 
@@ -164,4 +168,4 @@ def _text(content: Any, path: str) -> str:
         content = str(content)
     if not isinstance(content, str) or not content.strip():
         raise ValueError(f"lacks {path}")
-    return content
+    return text_in({path: content}, path)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar, cast
 
 from ccfw.knowledge.tables import Table
+from ccfw.training.cells import decimal, name_in, shown, text_in
 from ccfw.training.culshield import Asked, read_reply
 from ccfw.training.cultureforest import (
     CREDIT,
@@ -22,6 +24,7 @@ from ccfw.training.cultureforest import (
 
 T = TypeVar("T")
 Cells = Mapping[str, str]
+_COUNTED = re.compile(r"0*[1-9][0-9]{0,8}")
 
 
 class ReadReplies(NamedTuple):
@@ -37,8 +40,11 @@ def read_culshield_replies(table: Table) -> ReadReplies:
 
 
 def read_easy_replies(table: Table) -> ReadReplies:
-    """Read ``question_id``, ``country``, ``answer`` and a ``reply``; several rows of one question are its samples."""
-    return _read(table, ("question id", "country", "answer", "reply"), _easy)
+    """Read ``question_id``, ``country``, ``answer`` and a ``reply``; several rows of one question are its samples,
+    and a fault where they differ in what is right.
+    """
+    rights: dict[tuple[str, str], str] = {}
+    return _read(table, ("question id", "country", "answer", "reply"), lambda cells: _easy(cells, rights))
 
 
 def read_medium_replies(table: Table) -> ReadReplies:
@@ -60,6 +66,7 @@ def read_hard_verdicts(table: Table) -> ReadReplies:
     return _read(table, needed, lambda cells: held.once(_verified(cells)))
 
 
+_NAMES = {"question id", "country", "norm id"}
 _LABELS = ("satisfy", "neutral", "violate")
 
 
@@ -85,22 +92,24 @@ class _Held(NamedTuple):
 
 def _read(table: Table, needed: tuple[str, ...], make: Callable[[Cells], T]) -> ReadReplies:
     faults = [f"line {line}: {fault}" for line, fault in table.faults]
-    missing = [name.replace(" ", "_") for name in needed if name not in table.columns]
+    missing = [shown(name) for name in needed if name not in table.columns]
     if missing:
-        names = ", ".join(name.replace(" ", "_") for name in needed)
+        names = ", ".join(shown(name) for name in needed)
         return ReadReplies((), (*faults, f"lacks {', '.join(missing)}; its columns must be {names}"))
     items = []
-    for line, cells in _cells(table):
+    for row in table.rows:
         try:
-            items.append(make(cells))
+            items.append(make(_cells(row.cells, needed)))
         except ValueError as error:
-            faults.append(f"line {line}: {error}")
+            faults.append(f"line {row.line}: {error}")
     return ReadReplies(tuple(items), tuple(faults))
 
 
-def _cells(table: Table) -> Iterator[tuple[int, Cells]]:
-    for row in table.rows:
-        yield row.line, {name: "" if value is None else str(value) for name, value in row.cells.items()}
+def _cells(cells: Mapping[str, Any], needed: tuple[str, ...]) -> Cells:
+    lacking = [shown(name) for name in needed if name not in cells]
+    if lacking:  # as of one JSON line among others
+        raise ValueError(f"lacks {', '.join(lacking)}")
+    return {name: name_in(cells, name) if name in _NAMES else text_in(cells, name) for name in needed}
 
 
 def _asked(cells: Cells) -> Asked:
@@ -110,8 +119,13 @@ def _asked(cells: Cells) -> Asked:
     return Asked(cells["country"], right == "yes", cells["reply"])
 
 
-def _easy(cells: Cells) -> Marked:
+def _easy(cells: Cells, rights: dict[tuple[str, str], str]) -> Marked:
     said, right = read_easy(cells["reply"]), cells["answer"].strip()
+    if not right:
+        raise ValueError("no answer")
+    other = rights.setdefault((cells["country"], cells["question id"]), right)
+    if other != right:
+        raise ValueError(f"answer to {cells['question id']} is {right[:20]!r} here, and {other[:20]!r} before")
     return Marked(cells["question id"], cells["country"], None if said is None else said == right)
 
 
@@ -138,7 +152,7 @@ def _verified(cells: Cells) -> Verified:
     if not math.isfinite(max(logs)):
         raise ValueError("log-probabilities cannot all be −∞")
     number = cells["answer"].strip()
-    if not number.isdecimal() or not int(number):
+    if not _COUNTED.fullmatch(number):
         raise ValueError(f"answer is {number[:20]!r}, and must be a number from 1")
     return Verified(
         cells["question id"],
@@ -151,10 +165,7 @@ def _verified(cells: Cells) -> Verified:
 
 
 def _log_probability(name: str, cell: str) -> float:
-    try:
-        value = float(cell)
-    except ValueError:
-        value = math.nan
-    if math.isnan(value) or value > LOG_ROUNDING:
+    value = -math.inf if cell.strip().casefold() in ("-inf", "-infinity") else decimal(cell)
+    if value is None or value > LOG_ROUNDING:
         raise ValueError(f"{name} is {cell.strip()[:20]!r}, and must be a log-probability: a number up to 0, or -inf")
     return value

@@ -94,9 +94,10 @@ def origin(weights: WeightsConfig) -> str | None:
 def trained_norms(place: str) -> frozenset[str]:
     """Return the norms that a reward model of ours was trained on; of others none is known."""
     card = Path(place) / CARD
-    if not card.is_file():
-        return frozenset()
     try:
-        return frozenset(map(str, json.loads(card.read_text("utf-8"))["trained_norms"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        raise RequestError([f"{card}: does not say which norms the model was trained on"]) from None
+        found = json.loads(card.read_text("utf-8"))["trained_norms"] if card.exists() else []
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        found = None
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise RequestError([f"{card}: does not say which norms the model was trained on"])
+    return frozenset(found)

@@ -1,37 +1,21 @@
-"""Terms of training that only the libraries and the model at hand can judge: all that is wrong at once, a line each."""
+"""Terms of training that only the model at hand can judge: all that is wrong at once, a line each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import torch
-from transformers import SchedulerType
-from transformers.training_args import OptimizerNames
 
 from ccfw.errors import RequestError
 from ccfw.settings.training import LoraTerms
 
 
-def check_terms(
-    key: str, model: Any, *, most: int, schedule: str, optimizer: str | None = None, lora: LoraTerms | None = None
-) -> None:
+def check_terms(key: str, model: Any, *, most: int, lora: LoraTerms | None = None) -> None:
     """Raise ``RequestError`` for what cannot be trained by; ``most`` are the tokens of the longest text."""
-    faults = unknown_options({f"{key}.optimizer": optimizer, f"{key}.schedule": schedule})
-    faults += unknown_modules(key, model, lora.modules if lora else ())
+    faults = unknown_modules(key, model, lora.modules if lora else ())
     if faults := [*faults, *too_few_positions(f"{key}.max_tokens", model, most)]:
         raise RequestError(faults)
-
-
-def unknown_options(given: Mapping[str, str | None]) -> list[str]:
-    """Return a line for each optimizer or schedule, by its setting, that transformers does not know."""
-    kinds: dict[str, type[OptimizerNames | SchedulerType]] = {"optimizer": OptimizerNames, "schedule": SchedulerType}
-    options = {key: sorted(each.value for each in kinds[key.rpartition(".")[2]]) for key in given}
-    return [
-        f"{key}={value}: unknown; choose from {', '.join(options[key])}"
-        for key, value in given.items()
-        if value is not None and value not in options[key]
-    ]
 
 
 def unknown_modules(key: str, model: Any, modules: Iterable[str]) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ccfw.crisp.records import Scale, Situation
 from ccfw.knowledge.tables import Table
 from ccfw.records import Record
+from ccfw.training.cells import decimal, name_in, text_in
 
 _IDS = ("text id", "response id", "item", "id")
 _REWARDS = ("reward", "score")
@@ -73,22 +73,24 @@ def read_rewards(table: Table) -> Read:
         return Read({}, (*faults, f"needs a column of ids ({', '.join(_IDS)}) and reward or score; it has {have}"))
     found: dict[str, float] = {}
     for row in table.rows:
-        if str(row.cells.get("metric", Scale.OUTCOME)) != Scale.OUTCOME:
+        try:
+            read = _reward(row.cells, name, value)
+        except ValueError as error:
+            faults.append(f"line {row.line}: {error}")
             continue
-        identity, cell = str(row.cells.get(name, "")).strip(), row.cells.get(value)
-        if cell is None or not str(cell).strip():
-            continue  # a failure that the file names so: no reward
-        reward = _number(cell)
-        if not identity or reward is None:
-            faults.append(f"line {row.line}: {value} is not a number" if identity else f"line {row.line}: no {name}")
-        elif found.setdefault(identity, reward) != reward:
-            faults.append(f"line {row.line}: {identity} stands twice with different rewards")
+        if read is not None and found.setdefault(*read) != read[1]:
+            faults.append(f"line {row.line}: {read[0]} stands twice with different rewards")
     return Read(found, tuple(faults))
 
 
-def _number(cell: object) -> float | None:
-    try:
-        value = float(str(cell))
-    except ValueError:
+def _reward(cells: Mapping[str, Any], name: str, value: str) -> tuple[str, float] | None:
+    """Return an id with its reward; ``None`` where the row has none that counts."""
+    if (text_in(cells, "metric") or Scale.OUTCOME) != Scale.OUTCOME:
         return None
-    return value if math.isfinite(value) else None
+    cell = text_in(cells, value)
+    if not cell.strip():
+        return None  # a failure that the file names so
+    identity, reward = name_in(cells, name), decimal(cell)
+    if reward is None:
+        raise ValueError(f"{value} is not a number")
+    return identity, reward

@@ -338,6 +338,10 @@ def test_models_of_one_workspace_stand_in_one_table(tmp_path: Path, provider: Fa
             ],
         ),
         (
+            ("external.culshield_questions=[yes.json,denied.json]",),
+            ["external.culshield_questions: answer to Japan::q is both Yes and No"],
+        ),
+        (
             ("external.cultureforest_questions=forest", "external.cultureforest_norms=few.json"),
             ["external.cultureforest_norms=few.json: lacks 4 norms of the questions: b, c, d, e"],
         ),
@@ -361,6 +365,9 @@ def test_what_is_wrong_with_questions_is_said_at_once(
     (tmp_path / "few.json").write_text('{"a": {"acceptability": "No"}}', "utf-8")
     bad = [{"country": "Japan", "query_en": "q", "answer": "Perhaps"}, {"country": "Japan", "answer": "Yes"}]
     (tmp_path / "bad.json").write_text(json.dumps(bad), "utf-8")
+    for name, right in (("yes.json", "Yes"), ("denied.json", "No")):
+        one = {"country": "Japan", "query_en": "q", "answer": right}
+        (tmp_path / name).write_text(json.dumps([one]), "utf-8")
     (tmp_path / "bad.jsonl").write_text('{"country": "Japan"}\n', "utf-8")
     keys = dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY"), "x")
     run = ccfw(tmp_path, "stage=external", *arguments, *CHEAP, env=keys)

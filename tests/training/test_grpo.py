@@ -17,7 +17,7 @@ pytest.importorskip("torch")
 pytest.importorskip("trl")
 
 from ccfw.errors import RequestError
-from ccfw.settings.training import GrpoConfig, PolicyConfig
+from ccfw.settings.training import GrpoConfig, LoraTerms, PolicyConfig
 from ccfw.stop import Stop
 from ccfw.training.answering import generate
 from ccfw.training.checkpoints import CHECKPOINTS
@@ -192,6 +192,24 @@ def test_training_goes_on_from_a_whole_checkpoint_with_the_same_curve(
         assert [each[name] for each in second.curve] == pytest.approx(expected, rel=1e-4, abs=1e-6), name
 
 
+def test_a_run_that_the_monitor_ended_takes_no_other_step_after_a_kill(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    how = config(steps=5, save_every=1)
+    watch = how.monitor.model_copy(update={"every": 2, "window": 1, "truncated": 1e-5})
+    how = how.model_copy(update={"monitor": watch})
+    first = run(tmp_path, toy_task(0.0), how)
+    assert first.trip is not None
+    assert (first.steps, first.trip.sign) == (1, "truncated")
+    caplog.clear()
+    again = run(tmp_path, toy_task(0.0), how)  # the model was not written yet: checkpoints are all there is
+    assert caplog.messages == [f"grpo ends at step 1: {first.trip.reason}"]
+    assert (again.steps, again.finished, again.trip) == (1, True, first.trip)
+    assert (again.curve, again.looks, again.last) == (first.curve, first.looks, first.last)
+    theirs = first.loaded.model.state_dict()
+    assert all(bool((value == theirs[name]).all()) for name, value in again.loaded.model.state_dict().items())
+
+
 class After(Stop):
     """Asks to stop in the step after a checkpoint, and may do something then."""
 
@@ -323,34 +341,34 @@ PLACE = "policy.weights.scratch=toy"
 
 
 @pytest.mark.parametrize(
-    ("loaded", "changes", "problems"),
+    ("loaded", "lora", "problems"),
     [
         (
             lambda: spoilt(chat_template=None),
-            {"schedule": "zigzag"},
+            LoraTerms(rank=4, alpha=1, dropout=0, modules=["zig", "q_proj"]),
             [
-                "grpo.schedule=zigzag: unknown; choose from ",
+                "policy.lora.modules=zig: the model has no such linear layer; it has down_proj, ",
                 f"{PLACE}: its tokenizer has no chat template, and a policy ",
             ],
         ),
         (
             lambda: spoilt(chat_template="{{ raise_exception('no \\x1b such role') }}"),
-            {},
+            None,
             [f"{PLACE}: its chat template does not take the question: no"],
         ),
         (
             lambda: spoilt(max_position_embeddings=8),
-            {},
+            None,
             ["grpo.max_completion_tokens=6: the model has 8 positions, and the longest question takes 3 of them"],
         ),
     ],
     ids=["no-template", "template", "positions"],
 )
 def test_a_policy_that_cannot_be_asked_is_refused_with_all_that_is_wrong(
-    loaded: Callable[[], Loaded], changes: dict[str, Any], problems: list[str], tmp_path: Path
+    loaded: Callable[[], Loaded], lora: LoraTerms | None, problems: list[str], tmp_path: Path
 ) -> None:
     with pytest.raises(RequestError) as caught:
-        fit(config(**changes), POLICY, loaded(), toy_task(0.0), tmp_path, 0, Stop())
+        fit(config(), POLICY.model_copy(update={"lora": lora}), loaded(), toy_task(0.0), tmp_path, 0, Stop())
     assert len(caught.value.problems) == len(problems)
     for found, wanted in zip(caught.value.problems, problems, strict=True):
         assert found.startswith(wanted)

@@ -311,6 +311,25 @@ def test_a_policy_that_was_optimised_is_read_back_as_any_loader_reads_it(
     assert run(Settings.model_validate(again)).status == "ok"  # it is optimised further
 
 
+def test_a_policy_that_is_torn_is_said_and_optimised_again_to_the_same(
+    weights: Path, provider: FakeProvider, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    job = settings(tmp_path, weights, provider, steps=2, lam=0.0, gold="none", learning_rate=2e-7)
+    first = run(job)
+    path, steps = first.out / "model" / "model.safetensors", (first.out / "curve.csv").read_text("utf-8")
+    assert steps.startswith("step,loss,grad_norm,learning_rate,")
+    assert [each["learning_rate"] for each in curve(first)] == [2e-7, 2e-7]
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    caplog.clear()
+    second = run(job)
+    told = f"{path.parent}: model.safetensors is missing or torn; the policy is optimised again"
+    assert [each.message for each in caplog.records if each.levelname == "WARNING"] == [told]
+    assert (second.out, second.done, path.read_bytes() == whole) == (first.out, 2, True)
+    assert (first.out / "curve.csv").read_text("utf-8") == steps
+    assert (run(job).skipped, provider.requests) == (2, [])
+
+
 @pytest.mark.long
 def test_a_sweep_over_lambda_leaves_four_runs_that_compare(
     weights: Path, provider: FakeProvider, tmp_path: Path

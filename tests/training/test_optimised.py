@@ -67,6 +67,23 @@ def test_without_a_least_outcome_answers_out_of_form_are_in_no_gold_score() -> N
     assert found["before"]["gold_all"] == pytest.approx(3.0)
 
 
+def test_a_policy_fallen_out_of_form_altogether_has_the_least_scores_and_loses_all_it_had() -> None:
+    first, last = (answered(valid, proxy=1.0, gold=4.0, norm_match=2.0) for valid in (12, 0))
+    table = before_and_after(settings(), first, last)
+    found = rows(table)
+    after, difference = found["after"], found["difference"]
+    assert (after["gold_all"], after["norm_match_all"], after["valid"]) == (1.0, 0.0, 0.0)
+    assert (after["gold_valid"], after["norm_match_valid"], after["reward"]) == (None, None, None)
+    assert (difference["gold_all"], difference["norm_match_all"], difference["valid"]) == (-3.0, -2.0, -1.0)
+    assert (difference["gold_all_lo"], difference["gold_all_hi"]) == (-3.0, -3.0)
+    never = before_and_after(settings(), last, last)
+    assert never.head == table.head  # a judge that had nothing to judge was asked all the same
+    assert (rows(never)["before"]["gold_all"], rows(never)["difference"]["norm_match_all"]) == (1.0, 0.0)
+    assert "Norm Match 0" in never.note
+    unasked = before_and_after(settings("smollm2"), last, last)
+    assert (rows(unasked)["after"]["gold_all"], rows(unasked)["after"]["norm_match_all"]) == (None, None)
+
+
 def test_columns_that_nobody_was_asked_for_are_empty_and_not_shown() -> None:
     answers = answered(12, proxy=1.0, gold=None, norm_match=None)
     table = before_and_after(settings("smollm2"), answers, answers)

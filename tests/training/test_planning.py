@@ -179,6 +179,21 @@ def test_a_plan_refuses_what_the_run_would_refuse_all_at_once(tmp_path: Path) ->
     ]
 
 
+@pytest.mark.parametrize(
+    ("path", "revision", "told"),
+    [
+        ("./nowhere", "null", "path=./nowhere: no such folder"),
+        (".", "main", "revision=main: . is a folder, and only a name on the Hub has revisions"),
+    ],
+)
+def test_a_plan_refuses_a_policy_that_is_not_there(tmp_path: Path, path: str, revision: str, told: str) -> None:
+    given = {"path": path, "package": "null", "gguf": "null", "revision": revision}
+    asked = ("stage=grpo", "grpo=smollm2", "policy=smollm2", "dataset=normcompass_starter")
+    weights = [f"policy.weights.{key}={value}" for key, value in given.items()]
+    run = ccfw(tmp_path, *asked, *weights, "grpo.reward_model=some/name", "dry_run=true", "tracking=none")
+    assert (run.code, run.err) == (2, f"ccfw: policy.weights.{told}\n")
+
+
 def test_terms_that_do_not_go_together_are_told_without_the_whole_configuration(tmp_path: Path) -> None:
     asked = ("grpo.micro_batch=3", "reward.micro_batch=3", "reward.batch=4")
     run = ccfw(tmp_path, "experiment=crisp_grpo", *asked, "dry_run=true", "tracking=none")

@@ -99,7 +99,7 @@ def test_every_mistake_in_the_scorers_is_named_at_once(tmp_path: Path) -> None:
     assert run.err.splitlines() == [
         "ccfw: rewards.scorers.a=bad.csv: line 2: reward is not a number",
         "ccfw: rewards.scorers.a=bad.csv: line 4: b stands twice with different rewards",
-        "ccfw: rewards.scorers.a=bad.csv: line 5: no text id",
+        "ccfw: rewards.scorers.a=bad.csv: line 5: no text_id",
         "ccfw: rewards.scorers.b=other.csv: needs a column of ids (text id, response id, item, id) and reward or "
         "score; it has name, value",
         "ccfw: rewards.scorers.c=none.csv: No such file or directory",

@@ -177,6 +177,7 @@ def test_stored_judgements_become_a_supervisor_that_grpo_takes_in_the_judges_pla
 def test_without_reasonings_or_a_supervisor_the_request_says_what_to_do(tmp_path: Path) -> None:
     weights = tmp_path / "weights"
     tiny.reward_model(weights / "reward")
+    (weights / "policy").mkdir()
     with FakeProvider(Grading()) as provider, asyncio.Runner() as runner:
         made = job(tmp_path, weights, provider)
         with closing(Context(made, runner)) as context:

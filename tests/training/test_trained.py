@@ -158,12 +158,13 @@ def test_pairs_that_teach_nothing_are_left_out_counted_and_said_by_kind(
         pair(4, "", "wave", PairKind.APPROPRIATE_OPPOSITE),
     ]
     clean = run(job())
-    write_lines(tmp_path / "pairs.jsonl", [*useless[:2], *tiny.pairs(48), *useless[2:]])
+    write_lines(tmp_path / "pairs.jsonl", [*useless[:2], *tiny.pairs(48), *useless[2:], useless[0]])
     with caplog.at_level(logging.WARNING):
         result = run(job())
     said = (
-        "4 of 52 pairs are left out: 1 of kind appropriate_opposite with no chosen answer; "
-        "2 of kind gap with both answers the same; 1 of kind gap with no rejected answer"
+        "5 of 53 pairs are left out: 1 of kind appropriate_opposite with no chosen answer; "
+        "2 of kind gap with both answers the same; 1 of kind gap with no rejected answer; "
+        "1 with an id that stood there before"
     )
     assert caplog.messages == [f"stage=reward: {said}"]
     assert result.out == clean.out  # nothing else is trained on
@@ -190,7 +191,7 @@ def test_the_card_has_whole_hashes_of_what_was_read_and_every_figure_its_numbers
 
 
 def test_an_interrupted_training_goes_on_to_the_same_model_and_the_same_table_of_its_curve(
-    job: Job, tmp_path: Path
+    job: Job, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     straight = run(job(workspace="straight"))
 
@@ -205,15 +206,54 @@ def test_an_interrupted_training_goes_on_to_the_same_model_and_the_same_table_of
         def interrupted(self, value: bool) -> None:
             pass
 
-    first = run(job(save_every=2), AtCheckpoint())
-    assert (first.status, first.done) == ("partial", 0)
-    assert first.stopped is not None
-    assert first.stopped.startswith("interrupted; the same line goes on from step ")
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        first = run(job(save_every=2), AtCheckpoint(reason="SIGINT"))
+    assert (first.status, first.done, first.stopped, first.interrupted) == ("partial", 0, "SIGINT", True)
+    told = "stopped (SIGINT); the same line goes on from step 3"
+    assert caplog.messages == [f"stage=reward: {told}"]
+    manifest = json.loads((first.out / "manifest.json").read_text("utf-8"))
+    assert (manifest["status"], manifest["stopped"]) == ("partial", told)
     second = run(job(save_every=2))
     assert (second.out.name, second.status) == (straight.out.name, "ok")
+    assert "stopped" not in json.loads((second.out / "manifest.json").read_text("utf-8"))
     assert not (second.out / "checkpoints").exists()
     for name in ("curve.csv", "accuracy.csv"):
         assert (second.out / name).read_text("utf-8") == (straight.out / name).read_text("utf-8")
+
+
+def test_a_stop_before_the_first_step_is_told_as_one_after_it(
+    job: Job, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop = Stop()
+    trunk = {"keep": 2, "train": 1}
+    monkeypatch.setattr("ccfw.training.reward.keep_layers", lambda *_: stop.ask("SIGTERM", interrupted=True))
+    with caplog.at_level(logging.WARNING):
+        result = run(job(top=trunk), stop)
+    told = "stopped (SIGTERM); no checkpoint is there yet, and the same line starts anew"
+    assert (result.status, result.done) == ("partial", 0)
+    assert caplog.messages == [f"stage=reward: {told}"]
+    assert json.loads((result.out / "manifest.json").read_text("utf-8"))["stopped"] == told
+
+
+def test_a_folder_has_no_revision(job: Job) -> None:
+    weights = job().reward.weights.model_dump()
+    with pytest.raises(RequestError) as raised:
+        run(job(weights=weights | {"revision": "main"}))
+    told = "is a folder, and only a name on the Hub has revisions"
+    assert list(raised.value.problems) == [f"reward.weights.revision=main: {weights['path']} {told}"]
+
+
+def test_the_readme_and_notes_count_one_as_one(job: Job, tmp_path: Path) -> None:
+    long = tiny.preference(200, "bow " * 70, "wave")
+    write_lines(
+        tmp_path / "pairs.jsonl", [each.model_copy(update={"split": "train"}) for each in [*tiny.pairs(8), long]]
+    )
+    with (tmp_path / "pairs.jsonl").open("a", encoding="utf-8") as file:
+        file.write(tiny.preference(201, "bow", "wave").model_copy(update={"split": "test"}).model_dump_json() + "\n")
+    report = (run(job(held_out=None)).out / "report.md").read_text("utf-8")
+    assert "**1 pair was left out, since an answer alone did not fit.**" in report
+    assert "did not fit whole" not in report
 
 
 def test_a_name_that_is_neither_a_folder_nor_on_the_hub_is_one_line(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
