@@ -158,8 +158,8 @@ def load(config: DatasetConfig, kept: Path | None = None) -> Dataset:
     Raises ``RequestError`` with one line per fault: file, field, what is wrong.
     """
     if config.name in SITUATIONS:
-        stages = "stage=responses and stage=preferences"
-        raise RequestError([f"dataset={config.name}: holds situations, for {stages}; dialogues need dataset=starter"])
+        needed = "dialogues and stage=report need dataset=starter, as where dataset= is left out"
+        raise RequestError([f"dataset={config.name}: holds situations, which stages of CRISP read; {needed}"])
     folder, layout = _place(config, kept), _LAYOUTS.get(config.name, SCENARIOS)
     files = _files(folder, layout)
     if hint := _tables(folder, files, layout):

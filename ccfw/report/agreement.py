@@ -70,18 +70,20 @@ def signed_percent(figure: Figure) -> str:
     return _shown(figure, 100.0, "{:+z.1f}", " pp")
 
 
+KEPT = 6
+"""Digits that a CSV keeps: what is shown is rounded from these, so that a table read back shows the same."""
+
+
 def number(value: float | None, digits: int = 3) -> str:
     """Write a figure without an interval."""
-    return NONE if value is None else f"{value:z.{digits}f}"
+    return NONE if value is None else f"{round(value, KEPT):z.{digits}f}"
 
 
 def _shown(figure: Figure, scale: float, form: str, unit: str = "") -> str:
     if figure.value is None:
         return NONE
-    value = form.format(figure.value * scale) + unit
-    if figure.low is None or figure.high is None:
-        return value
-    return f"{value} [{form.format(figure.low * scale)}, {form.format(figure.high * scale)}]"
+    value, low, high = (None if end is None else form.format(round(end, KEPT) * scale) for end in figure)
+    return f"{value}{unit}" if low is None or high is None else f"{value}{unit} [{low}, {high}]"
 
 
 LINE_HEAD = (*(f"{name}{end}" for name in FIGURES for end in ("", "_lo", "_hi")), "items", "missing")

@@ -182,10 +182,12 @@ def track(
     files: Sequence[Path],
     curves: Mapping[str, Sequence[tuple[int, float]]] = {},
     params: Mapping[str, str] = {},
+    label: str = "",
 ) -> None:
     """Log a stage, or one policy of it, under the run of the dataset; the same content and figures are logged once.
 
-    ``curves`` are metrics over steps; ``params`` stand beside the roles of the job.
+    ``curves`` are metrics over steps; ``params`` stand beside the roles of the job; ``label`` tells the run from
+    others of its stage, in its name alone.
     """
     settings = context.settings
     if settings.tracking.name == "none":
@@ -202,7 +204,7 @@ def track(
         metrics={},
     )
     run = Tracked(
-        name=f"{stage} {name}".strip(),
+        name=" ".join(filter(None, (stage, name, label))),
         fingerprint=fingerprint({"under": shared, "content": content, "name": name, "metrics": metrics}),
         tags={"stage": stage} | ({"model": name} if name else {}),
         params={**params, **_roles(settings), **shared},

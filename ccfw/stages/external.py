@@ -53,7 +53,7 @@ from ccfw.training.questions import CULSHIELD, OPTIONS
 from ccfw.training.replies import ReadReplies
 
 NAME = benches.NAME
-VERSION = 3
+VERSION = 4
 _READERS: dict[str, Callable[[tables.Table], ReadReplies]] = {
     "culshield": replies.read_culshield_replies,
     "cultureforest_easy": replies.read_easy_replies,
@@ -263,7 +263,7 @@ def _standing(context: Context, shelf: _Shelf, found: Benches, terms: Terms) -> 
     for name, marked in (("easy", easy), ("medium", medium)):
         if marked:
             levels[name], scores[name] = marks(marked, terms), averages(by_question(marked))
-            unread[name] = sum(each.right is None for each in marked)
+            unread[name] = sum(levels[name].unread.values())
     if "hard" in by_kind:
         held, lost, waiting = _hard(context, shelf.folder, found, said)
         unread["hard"], missing["hard"] = lost, missing["hard"] + waiting

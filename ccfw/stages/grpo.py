@@ -29,6 +29,7 @@ from ccfw.settings.models import JudgeConfig
 from ccfw.stages import responses, rewarding, testbed
 from ccfw.stages.context import Context, StageResult
 from ccfw.stages.crisp import Due, all_calls, folder_of
+from ccfw.stages.curves import CURVE, LOOKS
 from ccfw.stages.model_card import Whole, files_of, libraries, read_card, write_card
 from ccfw.stages.optimised import before_and_after
 from ccfw.stages.rewarding import Rewarded, asks_classifier, asks_gold, asks_supervisor
@@ -48,6 +49,7 @@ log = logging.getLogger(__name__)
 NAME = rewarding.NAME
 VERSION = 4
 MODEL = "model"
+ENDED = "ended.csv"
 
 
 def parts(context: Context) -> dict[str, Any]:
@@ -169,11 +171,11 @@ def _write(
     }
     figures = curves({name: line for name, line in series.items() if line}, "step", folder / "curve")
     untimed = [{name: value for name, value in each.items() if name != "step_time"} for each in found.curve]
-    write_atomically(folder / "curve.csv", curve_csv(untimed))
+    write_atomically(folder / CURVE, curve_csv(untimed))
     looks = [(look.step, _written(look.proxy), _written(look.gold)) for look in found.looks]
-    write_atomically(folder / "looks.csv", comma_separated(["step", "proxy", "gold"], looks))
+    write_atomically(folder / LOOKS, comma_separated(["step", "proxy", "gold"], looks))
     ended = (found.steps, settings.grpo.steps, *((found.trip.sign, found.trip.reason) if found.trip else (None, None)))
-    write_atomically(folder / "ended.csv", comma_separated(("step", "of", "sign", "reason"), [ended]))
+    write_atomically(folder / ENDED, comma_separated(("step", "of", "sign", "reason"), [ended]))
     write_atomically(folder / "answers.jsonl", _answers(found))
     notes = (
         [f"Ended by the monitor at step {found.trip.step} of {settings.grpo.steps}: {found.trip.reason}."]
@@ -189,7 +191,9 @@ def _write(
         if value is not None
     }
     metrics |= {"lam": settings.grpo.lam, "steps": float(found.steps), "tripped": float(found.trip is not None)}
-    finish(context, output, result, content, f"GRPO {settings.policy.name}", [table], metrics, notes, figures)
+    title, label = f"GRPO {settings.policy.name}", f"{settings.policy.name} λ {settings.grpo.lam:g}"
+    more = ENDED, f"{MODEL}/{CARD}"
+    finish(context, output, result, content, title, [table], metrics, notes, figures, label=label, more=more)
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
     if settings.report.shown:
         print(plain(table, notes), flush=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from ccfw.report.research import filed
 from ccfw.report.research.shelves import Shelf
 from ccfw.report.research.tables import TABLES
 from ccfw.stages.crisp import ROOT
@@ -17,6 +18,8 @@ from ccfw.stages.crisp_reader import PAGE
 from ccfw.stages.curves import rows
 
 log = logging.getLogger(__name__)
+_WHOLE = "report.md"
+"""Beside the manifest of a request as a whole; one model's replies are an output without it, and have no table."""
 
 
 class Reader(NamedTuple):
@@ -56,18 +59,23 @@ def _found(workspace: Path) -> Iterator[tuple[str, Shelf]]:
                 continue
             if shelf.tables:
                 yield str(manifest.get("ended", "")), shelf
+            elif path.with_name(_WHOLE).is_file():
+                log.warning("%s: left out of the report: none of its tables is one that the report reads", path)
 
 
 def _shelf(stage: str, path: Path, manifest: dict[str, Any], names: tuple[str, ...]) -> Shelf:
     settings, content = manifest["settings"], manifest["fingerprint_of"]
     members = settings["judge"]["members"].values()
+    dataset, judge = filed.sources(stage, settings)
+    replies = filed.files(stage, settings)
+    found = {name: read for name in replies or names if (read := rows(path.with_name(f"{name}.csv")))}
     return Shelf(
         stage=stage,
         name=path.parent.name,
-        dataset=str(settings["dataset"]["name"]),
-        judge=str(settings["judge"]["name"]),
-        small_judge=any(member["size"] == "small" for member in members),
+        dataset=dataset,
+        judge=judge,
+        small_judge=bool(judge) and any(member["size"] == "small" for member in members),
         content=dict(content),
         settings=settings,
-        tables={name: found for name in names if (found := rows(path.with_name(f"{name}.csv")))},
+        tables=filed.as_models(found, replies) if replies else found,
     )

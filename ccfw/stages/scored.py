@@ -192,13 +192,16 @@ def finish(
     figures: Sequence[Path] = (),
     counts: Mapping[str, int] = {},
     compared: Sequence[Output] | None = None,
+    label: str = "",
+    more: Sequence[str] = (),
 ) -> None:
     """Write a stage's report, tables and manifest, and log them with what training showed, if it was training.
 
     The numbers of a figure stand beside it in a CSV of its name, which is logged with it. ``compared`` are the outputs
     that hold what a comparison paid for, whose cost is told, of none nothing; ``None``: the output paid for itself.
+    ``label`` tells the run from others of its stage; ``more`` are other files of the folder that are logged.
     """
-    manifest = context.manifest(output, result, content, counts=dict(counts), metrics=dict(metrics))
+    manifest = context.manifest(output, result, content, counts=dict(counts), metrics=dict(metrics), label=label)
     paid, of = manifest["paid"], "in all"
     if compared is not None:
         del manifest["paid"]
@@ -207,7 +210,7 @@ def finish(
     for name, text in texts.items():
         write_atomically(output.folder / name, text)
     numbers = {path.with_suffix(".csv").name for path in figures} | {CURVE, LOOKS}
-    names = dict.fromkeys([*texts, *(path.name for path in figures), *sorted(numbers)])
+    names = dict.fromkeys([*texts, *(path.name for path in figures), *sorted(numbers), *more])
     output.write_manifest(manifest | {"files": [name for name in names if (output.folder / name).is_file()]})
     track_stored(context, output, result.stage)
 
@@ -220,7 +223,8 @@ def track_stored(context: Context, output: Output, stage: str) -> None:
     content = manifest["fingerprint_of"]
     files = [*(output.folder / name for name in manifest["files"]), output.manifest]
     params = {name: "null" if value is None else str(value) for name, value in flat(content).items()}
-    track(context, stage, "", content, manifest["metrics"], files, curves(output.folder), params)
+    label = manifest.get("label", "")
+    track(context, stage, "", content, manifest["metrics"], files, curves(output.folder), params, label)
 
 
 def bootstrap_parts(settings: Settings) -> dict[str, Any]:

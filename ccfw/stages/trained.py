@@ -345,6 +345,8 @@ class Training(Generic[T]):
             notes,
             [*told.written, *curve],
             counts,
+            label=self._config.name,
+            more=[f"{MODEL}/{CARD}"],
         )
         if self._settings.report.shown:
             print(plain(told.tables[0], notes), flush=True)

@@ -77,6 +77,8 @@ class Level(NamedTuple):
     """Of the countries' Mean@k, as a population."""
     gap: float | None
     """Between the best and the worst country."""
+    unread: Mapping[str, int] = {}
+    """Of each country: easy replies, or medium samples, in another form, which count as wrong. Hard: none."""
 
 
 def first_object(reply: str) -> Any:
@@ -165,7 +167,8 @@ def _item(country: str, question_id: str, norm_id: str = "") -> Item:
 def marks(marked: Sequence[Marked], terms: Terms) -> Level:
     """Return the figures of the easy or the medium level, whole questions resampled."""
     countries = {_item(each.country, each.question_id): each.country for each in marked}
-    return _level(by_question(marked), countries, terms, lambda x: x)
+    unread = Counter(each.country for each in marked if each.right is None)
+    return _level(by_question(marked), countries, terms, lambda x: x)._replace(unread=unread)
 
 
 def hard(verified: Sequence[Verified], terms: Terms, highest: float | None = None) -> Level:

@@ -218,7 +218,8 @@ def level_figure(tables: Mapping[str, Rows], name: str = "levels") -> list[Figur
         if own:
             found.append(Panel(_TITLES[level], _known(series), unit, joined=False))
     note = "Bars are intervals, whole questions resampled. The hard level is on another scale than the others."
-    return [panels(name, "Other benchmarks, by model", note, found, across="")] if found else []
+    what = found[0].heading if len(found) == 1 else "Other benchmarks"
+    return [panels(name, f"{what}, by model", note, found, across="")] if found else []
 
 
 def region_figures(tables: Mapping[str, Rows]) -> Iterator[Figure]:
@@ -244,11 +245,12 @@ def region_figures(tables: Mapping[str, Rows]) -> Iterator[Figure]:
         )
 
 
-def sweep_figure(rows: Rows, name: str = "lambda") -> list[Figure]:
+def sweep_figure(rows: Rows, name: str = "lambda", *, of: str = "", held_out: bool = True) -> list[Figure]:
     """Draw what optimisation came to against λ, a line for each setting (Figure 6).
 
     ``rows`` are runs: ``line`` names all settings but λ, ``lam`` is λ, and ``gold``, ``reward``, ``norm_match`` and
-    ``late_match`` stand with their bounds where they are known.
+    ``late_match`` stand with their bounds where they are known. ``of`` is told in the title; ``held_out`` says whether
+    the questions are others than those trained on.
     """
     found = []
     for column, (heading, unit) in _SWEPT.items():
@@ -258,13 +260,13 @@ def sweep_figure(rows: Rows, name: str = "lambda") -> list[Figure]:
         }
         known = _known(series)
         if known:
-            found.append(Panel(heading, known, unit))
+            found.append(Panel(_of_questions(heading, held_out), known, unit))
     note = (
         "Figure 6 of the paper; λ weighs norm grounding, and 0 is the reward model alone. A line joins runs that are "
-        "equal but for λ. Bars are intervals; gold and Norm Match on held-out norms are over valid answers. Norm "
+        "equal but for λ. Bars are intervals; gold and Norm Match of questions are over valid answers. Norm "
         "grounding is of the reasonings in the last quarter of the steps, by who supervised; at λ = 0 nobody is asked."
     )
-    return [panels(name, "Sensitivity to λ", note, found, across="λ")] if found else []
+    return [panels(name, _titled("Sensitivity to λ", of), note, found, across="λ")] if found else []
 
 
 _SWEPT = {
@@ -284,10 +286,13 @@ _TRAINED = (
 """Panels of Figure 2: heading, unit, CSV and column."""
 
 
-def training_figure(runs: Mapping[str, Mapping[str, Rows]], name: str = "training") -> list[Figure]:
+def training_figure(
+    runs: Mapping[str, Mapping[str, Rows]], name: str = "training", *, of: str = "", held_out: bool = True
+) -> list[Figure]:
     """Draw runs of optimisation side by side over their steps (Figure 2).
 
-    ``runs`` hold each ``looks``, with ``proxy`` and ``gold`` on held-out norms, and ``curve``, as logged.
+    ``runs`` hold each ``looks``, with ``proxy`` and ``gold`` at looks, and ``curve``, as logged. ``of`` is told in the
+    title; ``held_out`` says whether the questions of looks are others than those trained on.
     """
     found = []
     for heading, unit, table, column in _TRAINED:
@@ -299,12 +304,20 @@ def training_figure(runs: Mapping[str, Mapping[str, Rows]], name: str = "trainin
         }
         known = _known(series)
         if known:
-            found.append(Panel(heading, known, unit))
+            found.append(Panel(_of_questions(heading, held_out), known, unit))
     note = (
         "Figure 2 of the paper. A run that ends early was ended by its monitor. Of long runs each step is shown as the "
         f"mean of the last ones, {100 / _POINTS:g} per cent of all; their curve.csv has every one."
     )
-    return [panels(name, "Training of policies", note, found, across="step")] if found else []
+    return [panels(name, _titled("Training of policies", of), note, found, across="step")] if found else []
+
+
+def _titled(title: str, of: str) -> str:
+    return f"{title}: {of}" if of else title
+
+
+def _of_questions(heading: str, held_out: bool) -> str:
+    return heading if held_out else heading.replace("held out", "questions trained on")
 
 
 def _policy(row: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ccfw.align.alignment import Figure, Terms
-from ccfw.report.agreement import Table, number, percent, points, signed, signed_percent
+from ccfw.report.agreement import KEPT, Table, number, percent, points, signed, signed_percent
 from ccfw.training.culshield import Coverage
 from ccfw.training.cultureforest import Level
 from ccfw.training.differences import Item, differences
@@ -20,6 +20,7 @@ _NAMES = {"culshield": "CulShield", **LEVEL_NAMES}
 MEASURES = {"culshield_resolved": "CulShield, of resolved", "culshield_all": "CulShield, of all", **LEVEL_NAMES}
 """What models have differences in, in the order of the table."""
 ALL = "all countries"
+_FORMS = {"easy": "replies in another form", "medium": "samples with an option's reply in another form"}
 
 
 class Standing(NamedTuple):
@@ -66,30 +67,41 @@ def level_table(name: str, found: Level, confidence: float) -> Table:
     hard = name == "hard"
     shown = points if hard else percent
     counts, whole = found.questions, sum(found.questions.values())
-    rows = [(ALL, shown(found.mean), shown(found.best), str(whole))]
-    rows += [(country, shown(figure), "", str(counts[country])) for country, figure in found.countries.items()]
+    unread = {} if hard else {ALL: sum(found.unread.values())} | {each: found.unread.get(each, 0) for each in counts}
+    rows = [(ALL, shown(found.mean), shown(found.best), str(whole), *_cell(unread, ALL))]
+    rows += [
+        (country, shown(figure), "", str(counts[country]), *_cell(unread, country))
+        for country, figure in found.countries.items()
+    ]
     what = (
         "Between −100 and 100, on the published scale for the whole benchmark and, for a part, on that of what is "
         "attainable there. "
         if hard
-        else "Per cent right; a reply in another form is wrong. "
+        else f"Per cent right. Unread: {_FORMS[name]}, which count as wrong. "
     )
     norms = f"{found.items} questions × norms. " if hard else ""
     note = (
         f"{what}{norms}Mean and best of {found.answers}. Countries: standard deviation "
         f"{spread(name, found.deviation)}, gap {spread(name, found.gap)}. {intervals_note(confidence, 'questions')}"
     )
-    data: list[tuple[object, ...]] = [("all", *found.mean, *found.best, found.items, whole)]
-    data += [(country, *figure, *[None] * 4, counts[country]) for country, figure in found.countries.items()]
+    data: list[tuple[object, ...]] = [("all", *found.mean, *found.best, found.items, whole, *_cell(unread, ALL))]
+    data += [
+        (country, *figure, *[None] * 4, counts[country], *_cell(unread, country))
+        for country, figure in found.countries.items()
+    ]
     return Table(
         f"cultureforest_{name}",
         LEVEL_NAMES[name],
-        ("Country", f"Mean@{found.answers}", f"Pass@{found.answers}", "Questions"),
+        ("Country", f"Mean@{found.answers}", f"Pass@{found.answers}", "Questions", *([] if hard else ["Unread"])),
         tuple(rows),
         note,
-        data_head=("country", *_bounds("mean", "best"), "items", "questions"),
+        data_head=("country", *_bounds("mean", "best"), "items", "questions", *([] if hard else ["unread"])),
         data=tuple(data),
     )
+
+
+def _cell(counts: Mapping[str, int], name: str) -> tuple[str, ...]:
+    return (str(counts[name]),) if counts else ()
 
 
 def models_tables(found: Sequence[Standing], terms: Terms) -> list[Table]:
@@ -203,7 +215,7 @@ def _countries(found: Sequence[Standing], level: float) -> Table:
 
 def spread(name: str, value: float | None) -> str:
     """Write a standard deviation or gap: of shares in points of per cent, of the hard level's scores as they are."""
-    return number(None if value is None else value if name == "hard" else 100 * value, 1)
+    return number(None if value is None else value if name == "hard" else 100 * round(value, KEPT), 1)
 
 
 def _spread(values: Sequence[float]) -> tuple[float | None, float | None]:

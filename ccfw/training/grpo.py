@@ -42,6 +42,9 @@ from ccfw.training.weights import Loaded, load_causal, quiet
 log = logging.getLogger(__name__)
 _STEP = "loss"
 """In what is logged of a step, and of nothing else: rewards may all be missing."""
+_ELSEWHERE = frozenset({"frac_reward_zero_std", "completions/clipped_ratio"})
+"""What TRL logs and no curve keeps. With rewards normalised apart, its share of groups without spread is taken over the
+whole step, which ``zero_variance`` is not; its share of answers cut off is ``truncated``."""
 _PROXY, _GOLD = "held_out/proxy", "held_out/gold"
 
 
@@ -117,7 +120,11 @@ def fit(
         if known:
             task.tally.take()  # its step has counted what it asks for
     last = _matched(task, watch.last) if finished else watch.last
-    curve = tuple(_numbers(each) for each in state.log_history if _STEP in each)
+    curve = tuple(
+        {name: value for name, value in _numbers(each).items() if name not in _ELSEWHERE}
+        for each in state.log_history
+        if _STEP in each
+    )
     return Optimised(
         loaded._replace(model=whole),
         curve,

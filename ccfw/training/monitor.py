@@ -94,8 +94,8 @@ class Monitor:
         if self._behind < self.limits.patience:
             return None
         reason = (
-            f"the gold score fell from {best.gold:.3f} at step {best.step} to {found.gold:.3f} while the reward went "
-            f"from {best.proxy:.3f} to {found.proxy:.3f}: the reward is being exploited"
+            f"the gold score fell from {_figure(best.gold)} at step {best.step} to {_figure(found.gold)} while the "
+            f"reward went from {_figure(best.proxy)} to {_figure(found.proxy)}: the reward is being exploited"
         )
         return Trip(found.step, "gold_gap", reason)
 
@@ -146,3 +146,8 @@ def length_correlation(rewards: Sequence[float], lengths: Sequence[int], group: 
             ys += [y - mean_y for _, y in pairs]
     spread = math.sqrt(math.fsum(x * x for x in xs) * math.fsum(y * y for y in ys))
     return math.fsum(x * y for x, y in zip(xs, ys, strict=True)) / spread if spread > 1e-12 else math.nan
+
+
+def _figure(value: float) -> str:
+    """Write a score as tables do: rounded from the six digits that a CSV keeps."""
+    return f"{round(value, 6):z.3f}"

@@ -21,6 +21,7 @@ from trl import RewardTrainer
 
 from ccfw.crisp.records import Preference
 from ccfw.errors import RequestError
+from ccfw.report.agreement import counted
 from ccfw.settings.training import RewardConfig
 from ccfw.stop import Stop
 from ccfw.training.adapters import adapters
@@ -136,7 +137,8 @@ def trained_part(config: RewardConfig, model: Any, texts: Sequence[list[int]], s
         return model
     keep_layers(model, config.top.keep)
     trunk = Trunk(model.to("cuda") if torch.cuda.is_available() else model, config.top.train)
-    log.info("reading %d texts through %d layers, once", len(texts), config.top.keep - config.top.train)
+    layers = counted(config.top.keep - config.top.train, "layer")
+    log.info("reading %s through %s, once", counted(len(texts), "text"), layers)
     trunk.fill(texts, stop)
     trunk.check()
     return trunk.top

@@ -8,6 +8,8 @@ the model's base, and the split model is held against the whole one before anyth
 from __future__ import annotations
 
 import copy
+import logging
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,8 +21,11 @@ from ccfw.errors import RequestError
 from ccfw.stop import Stop
 from ccfw.training.pooled import PooledReward
 
+log = logging.getLogger(__name__)
 _TOLERANCE = 1e-3
 _CHECKED = 2
+_TENTHS = 10
+_SHORTEST_S = 1e-3
 
 
 def keep_layers(model: Any, count: int) -> None:
@@ -71,6 +76,7 @@ class Trunk:
     def fill(self, rows: Sequence[Sequence[int]], stop: Stop | None = None) -> None:
         """Compute what the lower layers make of texts, those of one question together; ``stop`` may end it."""
         todo = sorted({tuple(row) for row in rows} - set(self._states))
+        progress = _Progress(len(todo))
         self._below.eval()
         device = next(self._below.parameters()).device
         with torch.inference_mode(), warnings.catch_warnings():
@@ -86,6 +92,7 @@ class Trunk:
                     found = self._below(input_ids=rest, past_key_values=past, use_cache=True).last_hidden_state[0]
                     whole = torch.cat([start.last_hidden_state[0], found]) if shared else found
                     self._states[row] = whole.cpu().clone()  # of all texts they may be more than a GPU holds
+                progress.done(len(group))
 
     def check(self) -> None:
         """Hold the split model against the whole one on a few texts; raise ``RequestError`` when they differ."""
@@ -113,6 +120,20 @@ class Trunk:
             return SequenceClassifierOutput(logits=self.top.read(hidden, input_ids, attention_mask))
         last = hidden[torch.arange(len(lengths)), torch.tensor(lengths) - 1]
         return SequenceClassifierOutput(logits=self.top.score(last))
+
+
+class _Progress:
+    """Says how far the reading is, after every tenth of the texts but the last, and how fast."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._read, self._start = total, 0, time.monotonic()
+
+    def done(self, count: int) -> None:
+        """Count texts that were read."""
+        before, self._read = self._read, self._read + count
+        if _TENTHS * before // self._total < _TENTHS * self._read // self._total < _TENTHS:
+            rate = self._read / max(time.monotonic() - self._start, _SHORTEST_S)
+            log.info("read %d of %d texts, %.3g a second", self._read, self._total, rate)
 
 
 def _by_beginning(rows: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], list[tuple[int, ...]]]]:

@@ -268,13 +268,13 @@ def test_policies_of_one_label_are_told_apart(tmp_path: Path, provider: FakeProv
         ),
         (
             ("stage.runs=[responses,report]", "dataset=normcompass_starter"),
-            "ccfw: dataset=normcompass_starter: holds situations, for stage=responses and stage=preferences; dialogues "
-            "need dataset=starter\n",
+            "ccfw: dataset=normcompass_starter: holds situations, which stages of CRISP read; dialogues and "
+            "stage=report need dataset=starter, as where dataset= is left out\n",
         ),
         (
             ("stage.runs=[responses,simulate]", "dataset=normcompass_starter"),
-            "ccfw: dataset=normcompass_starter: holds situations, for stage=responses and stage=preferences; dialogues "
-            "need dataset=starter\n",
+            "ccfw: dataset=normcompass_starter: holds situations, which stages of CRISP read; dialogues and "
+            "stage=report need dataset=starter, as where dataset= is left out\n",
         ),
         (
             ("stage=norms", "region=XX"),

@@ -121,8 +121,8 @@ def test_negated_questions_of_culturalbench_become_avoidance_norms(tmp_path: Pat
         ),
         (
             ("stage=simulate", "dataset=normcompass_starter"),
-            "ccfw: dataset=normcompass_starter: holds situations, for stage=responses and stage=preferences; dialogues "
-            "need dataset=starter\n",
+            "ccfw: dataset=normcompass_starter: holds situations, which stages of CRISP read; dialogues and "
+            "stage=report need dataset=starter, as where dataset= is left out\n",
         ),
         (
             (*STARTER, "region=[JP,XX]", "split=dev"),

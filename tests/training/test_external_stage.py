@@ -42,7 +42,8 @@ def test_replies_are_scored_by_the_rules_of_each_benchmark(tmp_path: Path) -> No
     )
     (tmp_path / "medium.csv").write_text(
         "question_id,country,option_1,option_2,option_3,option_4\n"
-        "a,Japan,false,False.,false,true\nb,Italy,false,false,true,true\n",
+        "a,Japan,false,False.,false,true\nb,Italy,false,false,true,true\nc,Italy,false,perhaps,false,true\n"
+        "d,Japan,true,false,false,true\n",
         "utf-8",
     )
     (tmp_path / "hard.csv").write_text(
@@ -52,7 +53,7 @@ def test_replies_are_scored_by_the_rules_of_each_benchmark(tmp_path: Path) -> No
     )
     files = ("cultureforest_easy=easy.csv", "cultureforest_medium=medium.csv", "cultureforest_hard=hard.csv")
     run = ccfw(tmp_path, "stage=external", "external.culshield=shield.csv", *(f"external.{f}" for f in files), *CHEAP)
-    assert (run.code, run.err, run.closings["external"]["done"]) == (0, "", 9)
+    assert (run.code, run.err, run.closings["external"]["done"]) == (0, "", 11)
     found = {row["country"]: row for row in table(run, "culshield")}
     columns = ("resolved", "every_reply", "unresolved", "questions")
     assert {name: [row[column] for column in columns] for name, row in found.items()} == {
@@ -60,15 +61,17 @@ def test_replies_are_scored_by_the_rules_of_each_benchmark(tmp_path: Path) -> No
         "Italy": [0, 0, 0, 1],
         "Japan": [1, 1 / 2, 1, 2],
     }
-    assert {row["country"]: row["mean"] for row in table(run, "cultureforest_easy")} == {"all": 0.5, "Japan": 0.5}
-    assert {row["country"]: row["mean"] for row in table(run, "cultureforest_medium")} == {
-        "all": 0.5,
-        "Italy": 0,
-        "Japan": 1,
+    by_country = {
+        name: {row["country"]: (row["mean"], row["unread"]) for row in table(run, f"cultureforest_{name}")}
+        for name in ("easy", "medium")
     }
+    assert by_country["easy"] == {"all": (0.5, 1), "Japan": (0.5, 1)}  # of b no object names an option
+    assert by_country["medium"] == {"all": (0.25, 1), "Italy": (0, 1), "Japan": (0.5, 0)}
     assert [row["mean"] for row in table(run, "cultureforest_hard")] == pytest.approx([0, -100, 100])
     report = (tmp_path / run.closings["external"]["out"] / "report.md").read_text("utf-8")
     assert "| all countries | 50.0 | 33.3 | 1 | 3 |" in report  # of fewer than ten questions no interval
+    assert "| all countries | 25.0 | 25.0 | 4 | 1 |" in report
+    assert "Unread: samples with an option's reply in another form, which count as wrong." in report
     assert "Cost" not in report
 
 

@@ -343,7 +343,7 @@ def test_a_sweep_over_lambda_leaves_four_runs_that_compare(
     uri = f"tracking.uri=sqlite:///{tmp_path}/runs.db"
     done = ccfw(tmp_path, "-m", "stage=grpo", "grpo.lam=0,0.25,0.5,1", *policy, *how, *where, *judged, uri)
     assert done.code == 0, done.err
-    runs = [each for each in logged(tmp_path / "runs.db") if each.name == "grpo"]
+    runs = [each for each in logged(tmp_path / "runs.db") if each.name.startswith("grpo ")]
     assert sorted(each.metrics["lam"] for each in runs) == [0.0, 0.25, 0.5, 1.0]
     shared = set.intersection(*(set(each.metrics) for each in runs))
     assert {"rewards/appropriateness/mean", "rewards/form/mean", "held_out/proxy", "held_out/gold"} <= shared

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 
 from ccfw.align.alignment import ALL, Terms
 from ccfw.crisp.records import PairKind, Preference
+from ccfw.training import supervising
 from ccfw.training.pairs import LENGTH_GAPS, Margin, accuracies, calibration, fault_of, gap_of
 from ccfw.training.splitting import sorted_out, split_by_norm, split_faults
 from ccfw.training.wording import wording_margins
@@ -34,6 +38,16 @@ def pair(number: int, chosen: str = "a b", rejected: str = "c d", **changes: obj
         "gap": None,
     }
     return Preference.model_validate(fields | changes)
+
+
+def test_the_examples_of_files_in_the_documentation_are_what_training_takes() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "training.md").read_text("utf-8")
+    preference, grade = re.findall(r"^```json\n(.+)\n```$", page, re.MULTILINE)
+    assert fault_of(Preference.model_validate_json(preference)) is None
+    assert supervising.fault_of(supervising.Grade.model_validate_json(grade)) is None
+    section = page.partition("### Pairs of one's own\n")[2].partition("\nLong texts")[0].replace(preference, "")
+    named = set(re.findall(r"`(\w+)`", section))
+    assert named >= set(json.loads(preference))
 
 
 def test_accuracy_counts_a_tie_half_and_has_every_slice() -> None:

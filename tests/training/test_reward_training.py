@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -236,6 +237,19 @@ def test_a_pair_whose_answer_does_not_fit_is_left_out_and_counted(tmp_path: Path
     ]
     trained = fit(tiny.config(epochs=1), tiny.classifier(), train, tmp_path, 0, Stop())
     assert (trained.too_long, trained.cut) == (1, 2)
+
+
+def test_reading_says_how_far_it_is_after_every_tenth_of_the_texts_that_are_new(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    split = trunk.Trunk(tiny.classifier(layers=2).model, 1)
+    rows = [[number, number + 1] for number in range(5, 25)]
+    with caplog.at_level("INFO", "ccfw.training.trunk"):
+        split.fill(rows)
+        split.fill(rows)
+    told = [re.fullmatch(r"read (\d+) of 20 texts, ([\d.e+]+) a second", each) for each in caplog.messages]
+    assert [int(each[1]) for each in told if each and float(each[2]) > 0] == [2, 4, 6, 8, 10, 12, 14, 16, 18]
+    assert len(told) == 9
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen3", "mistral"])

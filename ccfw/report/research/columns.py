@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ccfw.align.alignment import Figure as Bounded
 from ccfw.report.agreement import number, percent, points, signed, signed_percent
 from ccfw.report.cells import p_value
-from ccfw.report.research.shelves import Row
+from ccfw.report.research.shelves import Row, Shelf, inside
 from ccfw.report.writing import NONE
+from ccfw.training.figures import intervals_note
 
 HARD = "hard"
 
@@ -25,6 +26,15 @@ class Column(NamedTuple):
 def bounded(column: str, row: Row) -> Bounded:
     """Return a figure of a row with its bounds."""
     return Bounded(*(row.get(f"{column}{end}") for end in ("", "_lo", "_hi")))
+
+
+def with_intervals(note: str, cells: Iterable[str], shelves: Iterable[Shelf]) -> str:
+    """Return a table's note with what its intervals are, where one of its cells of figures has one."""
+    if not any(cell.endswith("]") for cell in cells):
+        return note
+    levels = {inside(shelf.settings, "bootstrap", "level") for shelf in shelves}
+    known = sorted(level for level in levels if isinstance(level, float))
+    return " ".join([note, *(intervals_note(level, "norms or questions") for level in known)])
 
 
 def in_points(heading: str, column: str) -> Column:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -34,10 +35,8 @@ def drawings(shelves: Sequence[Shelf]) -> Iterator[Figure]:
         groups = kind(name).groups(shelves)
         yield from _numbered(f"crisp_{name}", [(draw(group), told) for told, group in groups])
     found = runs.parts(shelves)
-    yield from _numbered("crisp_lambda", [(partial(drawing.sweep_figure, _swept(part)), part.origin) for part in found])
-    yield from _numbered(
-        "crisp_training", [(_training(own), _ends(part, own)) for part in found for own in _some(part.runs)]
-    )
+    yield from _numbered("crisp_lambda", _sweeps([(part, _swept(part)) for part in found]))
+    yield from _numbered("crisp_training", _trainings([(part, own) for part in found for own in _some(part.runs)]))
 
 
 def _numbered(name: str, wanted: Iterable[tuple[Draw, str]]) -> Iterator[Figure]:
@@ -94,8 +93,33 @@ def _some(found: Sequence[Run]) -> Iterator[Sequence[Run]]:
             yield own[start : start + _MOST_RUNS]
 
 
-def _training(found: Sequence[Run]) -> Draw:
-    return partial(drawing.training_figure, {run.name: run.shelf.tables for run in found})
+def _sweeps(found: Sequence[tuple[Part, Sequence[Row]]]) -> Iterator[tuple[Draw, str]]:
+    several = [(part, rows) for part, rows in found if rows]
+    for (part, rows), of in zip(several, _unlike([part.origin for part, _ in several]), strict=True):
+        yield partial(drawing.sweep_figure, rows, of=of, held_out=part.held_out), part.origin
+
+
+def _trainings(found: Sequence[tuple[Part, Sequence[Run]]]) -> Iterator[tuple[Draw, str]]:
+    """Yield how each portion of runs is drawn; of portions of one part the title has the first run and the last."""
+    origins = [part.origin for part, _ in found]
+    for (part, own), differs in zip(found, _unlike(origins), strict=True):
+        portion = own[0].name if len(own) == 1 else f"{own[0].name} to {own[-1].name}"
+        of = [*([differs] if differs else []), *([portion] if origins.count(part.origin) > 1 else [])]
+        tables = {run.name: run.shelf.tables for run in own}
+        drawn = partial(drawing.training_figure, tables, of=", ".join(of), held_out=part.held_out)
+        yield drawn, _ends(part, own)
+
+
+def _unlike(origins: Sequence[str]) -> list[str]:
+    """Return for each origin what not all others have, with its hash where that tells it from none; empty for one."""
+    terms = {origin: re.split("[,;] ", origin) for origin in origins}
+    own = {
+        origin: [term for term in each if any(term not in other for other in terms.values())]
+        for origin, each in terms.items()
+    }
+    short = {origin: ", ".join(each[:-1]) for origin, each in own.items()}
+    texts = list(short.values())
+    return [short[each] if short[each] and texts.count(short[each]) == 1 else ", ".join(own[each]) for each in origins]
 
 
 def _ends(part: Part, found: Sequence[Run]) -> str:

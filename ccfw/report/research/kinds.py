@@ -102,9 +102,8 @@ _LEVELS = (
 )
 _DIFFERENCES = (
     "First minus second over what both have, the better one first. p: adjusted over all differences of one output, by "
-    "the signs of whole norms or questions. "
+    "the signs of whole norms or questions."
 )
-INTERVALS = "Percentile bootstrap intervals, whole norms or questions resampled."
 KINDS = (
     Kind(
         "responses",
@@ -119,7 +118,7 @@ KINDS = (
             count("n", "n"),
             count("Unscored", "unscored"),
         ),
-        f"Outcome: 1 to 5; Norm Match: 0 to 2; means over valid answers. {INTERVALS}",
+        "Outcome: 1 to 5; Norm Match: 0 to 2; means over valid answers.",
         frozenset({"policies"}),
     ),
     Kind(
@@ -135,7 +134,7 @@ KINDS = (
             count("Pairs", "pairs"),
         ),
         "Per cent of held-out pairs whose chosen answer gets the higher reward; 50 is chance. Words alone and the "
-        f"longer answer are controls that never read the question. {INTERVALS}",
+        "longer answer are controls that never read the question.",
         frozenset({"reward"}),
         judged=False,
         takes=_is_whole,
@@ -152,8 +151,8 @@ KINDS = (
             in_points("κ", "kappa"),
             count("Reasonings", "reasonings"),
         ),
-        "Against the judge's Norm Match, 0 to 2, on norms not trained on. Exact: per cent whose nearest score is the "
-        f"judge's. Error: mean distance in points. κ: quadratic-weighted kappa. {INTERVALS}",
+        "Against the Norm Match, 0 to 2, that the judge or the file gives, on norms not trained on. Exact: per cent "
+        "whose nearest score is that one. Error: mean distance in points. κ: quadratic-weighted kappa.",
         frozenset({"supervisor"}),
     ),
     Kind(
@@ -170,7 +169,7 @@ KINDS = (
             in_percent("Complete order", "order"),
             count("Triplets", "triplets"),
         ),
-        f"Figure 3 of the paper. Chance: 50, 50, 50, 33.3 and 16.7 per cent. {INTERVALS}",
+        "Figure 3 of the paper. Chance: 50, 50, 50, 33.3 and 16.7 per cent.",
         frozenset({"scorers"}),
         judged=False,
         takes=_is_whole,
@@ -182,7 +181,7 @@ KINDS = (
         "differences",
         (("Ranking", "measure"), ("First", "first"), ("Second", "second")),
         (signed_percents("Difference", "difference"), p_values("p", "p"), count("Shared", "shared")),
-        _DIFFERENCES + INTERVALS,
+        _DIFFERENCES,
         frozenset({"scorers"}),
         judged=False,
         called=RANKINGS,
@@ -202,7 +201,7 @@ KINDS = (
             count("Questions", "questions"),
         ),
         "Tables 4, 22 and 23 of the paper. The mean over every choice of N; the random baseline is exact, the oracle "
-        f"is the judge itself. {INTERVALS}",
+        "chooses by the score itself.",
         frozenset({"scorers", "sizes"}),
     ),
     Kind(
@@ -212,7 +211,7 @@ KINDS = (
         "differences",
         (("N", "measure"), ("First", "first"), ("Second", "second")),
         (gain("Difference", "difference"), p_values("p", "p"), count("Shared", "shared")),
-        _DIFFERENCES + INTERVALS,
+        _DIFFERENCES,
         frozenset({"scorers", "sizes"}),
     ),
     Kind(
@@ -222,7 +221,7 @@ KINDS = (
         "table_27",
         (("Policy", "policy"), ("Method", "method")),
         _METHODS,
-        f"Tables 24 and 27 of the paper. Δ: over the first method, item by item. {INTERVALS}",
+        "Tables 24 and 27 of the paper. Δ: over the first method, item by item.",
         frozenset(),
     ),
     Kind(
@@ -232,7 +231,7 @@ KINDS = (
         "table_5",
         (("Policy", "policy"), ("Method", "method")),
         _METHODS,
-        f"Table 5 of the paper. An answer that cannot be read counts as the least score. {INTERVALS}",
+        "Table 5 of the paper. An answer that cannot be read counts as the least score.",
         frozenset(),
     ),
     Kind(
@@ -242,7 +241,7 @@ KINDS = (
         "table_28",
         (("Base", "base"), ("Method", "method")),
         (in_points("Outcome", "outcome"), gain("Δ", "gain"), count("n", "n")),
-        "Table 28 of the paper. Part of a gain at 0 and of a loss at 2 is regression to the mean. " + INTERVALS,
+        "Table 28 of the paper. Part of a gain at 0 and of a loss at 2 is regression to the mean.",
         frozenset(),
     ),
     Kind(
@@ -260,7 +259,7 @@ KINDS = (
             spread("SD", "deviation"),
             spread("Gap", "gap"),
         ),
-        f"Per cent right, of the replies that say yes or no, as published, and of all. {INTERVALS}",
+        "Per cent right, of the replies that say yes or no, as published, and of all.",
         frozenset({"own", "models", "verdicts", "levels", "samples"}),
         judged=False,
         of_dataset=False,
@@ -272,7 +271,7 @@ KINDS = (
         "models_cultureforest",
         (("Level", "level"), ("Model", "model")),
         _LEVELS,
-        f"Per cent right; a reply in another form is wrong. SD and gap: over countries. {INTERVALS}",
+        "Per cent right; a reply in another form is wrong. SD and gap: over countries.",
         frozenset({"own", "models", "verdicts", "levels"}),
         judged=False,
         of_dataset=False,
@@ -285,8 +284,8 @@ KINDS = (
         "models_cultureforest",
         (("Model", "model"),),
         _LEVELS,
-        "Between −100 and 100, by the log-probabilities of the judge, which stands for the benchmark's own verifier. "
-        f"SD and gap: over countries. {INTERVALS}",
+        "Between −100 and 100, by the log-probabilities of the judge, which stands for the benchmark's own verifier, "
+        "or of a file. SD and gap: over countries.",
         frozenset({"own", "models", "verdicts", "levels"}),
         of_dataset=False,
         takes=lambda row: row["level"] == HARD,
@@ -298,7 +297,7 @@ KINDS = (
         "differences",
         (("Figure", "measure"), ("First", "first"), ("Second", "second")),
         (signed_percents("Difference", "difference"), p_values("p", "p"), count("Shared", "shared")),
-        _DIFFERENCES + INTERVALS,
+        _DIFFERENCES,
         frozenset({"own", "models", "verdicts", "levels", "samples"}),
         of_dataset=False,
         called=MEASURES,

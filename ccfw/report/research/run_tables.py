@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ccfw.report.research.columns import Column, count, in_percent, in_points
-from ccfw.report.research.kinds import INTERVALS
+from ccfw.report.research.columns import Column, count, in_percent, in_points, with_intervals
 from ccfw.report.research.run_settings import reward_model
 from ccfw.report.research.runs import Part, Run, end
 from ccfw.report.research.shelves import Row
@@ -45,14 +44,15 @@ def _before_and_after(found: Sequence[Part]) -> TableView:
             ]
     head = ("Run", "λ", "Policy", *(each.heading for each in columns))
     note = (
-        "Of held-out questions, the same before and after; differences are paired by question. Gold, Norm Match: the "
-        "gold judge's scores; of the toy, its known reward. No reward: answers in form that the reward model does not "
-        f"read. How runs ended stands in the table of runs. {INTERVALS}"
+        "Of the same questions before and after: held out, but for the toy's. Gold, Norm Match: the gold judge's "
+        "scores; of the toy, its known reward. No reward: answers in form that the reward model does not read. How "
+        "runs ended stands in the table of runs."
     )
+    cells = (cell for row in rows for cell in row[3:])
     return TableView(
         "crisp_optimised",
         "Policies before and after optimisation",
-        note,
+        with_intervals(note, cells, (run.shelf for run, _ in every)),
         head,
         tuple(rows),
         _marks(breaks, len(rows)),

@@ -41,6 +41,11 @@ class Part(NamedTuple):
     """What they rest on, in words."""
     runs: tuple[Run, ...]
 
+    @property
+    def held_out(self) -> bool:
+        """Whether its questions are others than those trained on: not the toy's."""
+        return not settings.is_toy(self.runs[0].shelf)
+
 
 class End(NamedTuple):
     """How far a run came, and why it went no further."""

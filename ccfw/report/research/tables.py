@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ccfw.report.research import run_tables, runs
+from ccfw.report.research.columns import with_intervals
 from ccfw.report.research.kinds import KINDS, Kind
 from ccfw.report.research.shelves import Row, Shelf, apart, inside
 from ccfw.report.sections import TableView
@@ -54,7 +55,9 @@ def _table(kind: Kind, shelves: Sequence[Shelf]) -> TableView:
     kept = [place for place in range(len(heads)) if place < texts or any(row[place] not in ("", NONE) for row in rows)]
     told = tuple(tuple(row[place] for place in kept) for row in rows)
     head = tuple(heads[place] for place in kept)
-    return TableView(f"crisp_{kind.name}", kind.title, kind.note, head, told, tuple(breaks), texts=texts)
+    cells = (cell for row in told for cell in row[texts:])
+    note = with_intervals(kind.note, cells, (shelf for _, group in groups for shelf in group))
+    return TableView(f"crisp_{kind.name}", kind.title, note, head, told, tuple(breaks), texts=texts)
 
 
 def _told_apart(kind: Kind, group: Sequence[Shelf], made: Sequence[Sequence[Cells]]) -> Iterator[Cells]:
