@@ -22,7 +22,6 @@ from benchmarks.page import Bar, Section
 from benchmarks.sides import serving
 
 STAGES = ("blueprints", "shards")
-TEST_SEEDS = 7_308
 KILLED = 1_000
 """Seeds of the runs that are killed."""
 IN_FLIGHT = 100

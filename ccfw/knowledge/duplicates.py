@@ -16,7 +16,6 @@ Bits = NDArray[np.uint64]
 Signatures = NDArray[np.uint16]
 
 MINIMA = 64
-_BAND = 4
 _SHINGLE = 8
 _NOT_SAID = re.compile(r"[\W_]+")
 _DRAWN = np.frombuffer(hashlib.shake_256(b"minhash").digest(16 * MINIMA), dtype="<u8").reshape(2, MINIMA)

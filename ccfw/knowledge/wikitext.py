@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from ccfw.knowledge import markup
 from ccfw.knowledge.rendering import INTERWIKI, MARK, Found, Markup, Names, rendered
 
-LEAD = ""
-"""The heading of the part before all headings."""
 _LONGEST = 1_000_000
 """Characters of an article; the longest of the English Wikipedia has about half."""
 _LONGEST_SECTION = 150_000

@@ -17,6 +17,7 @@ from ccfw.report.panels import Mark, Panel, panels
 from ccfw.report.plots import COLOURS, Figure, Grid, heat_map
 from ccfw.stats.intervals import FEW
 from ccfw.training.best_of_n import ORACLE, RANDOM
+from ccfw.training.questions import LEVELS
 from ccfw.training.ranking import CHANCE
 from ccfw.training.tables import EVERY_POLICY, RANKINGS
 
@@ -27,7 +28,6 @@ _POINTS = 40
 """Steps of a curve that a small panel has room for."""
 _FEW = 12
 """Points of a curve up to which each has a mark."""
-_LEVELS = ("easy", "medium", "hard")
 _SHARES = ("culshield", "easy", "medium")
 """Benchmarks and levels whose figures are shares."""
 _SHOWN = {
@@ -53,7 +53,7 @@ _SHOWN = {
     "learning_rate": ("learning rate", ""),
 }
 """What training shows, in the order of its figures: by the name in its CSV, heading and unit."""
-_TITLES = {"culshield": "CulShield", **{name: f"CultureForest, {name}" for name in _LEVELS}}
+_TITLES = {"culshield": "CulShield", **{name: f"CultureForest, {name}" for name in LEVELS}}
 
 
 def curves(
@@ -210,7 +210,7 @@ def level_figure(tables: Mapping[str, Rows], name: str = "levels") -> list[Figur
         read = {"of resolved replies": "resolved", "of all replies": "every_reply"}
         series = {text: [_mark(row, row["model"], column, 100) for row in shield] for text, column in read.items()}
         found.append(Panel(_TITLES["culshield"], _known(series), "per cent right", joined=False))
-    for level in _LEVELS:
+    for level in LEVELS:
         own = [row for row in tables.get("models_cultureforest", ()) if row["level"] == level]
         read = {"Mean@k": "mean", "Pass@k": "best"}
         scale, unit = (1, "score, −100 to 100") if level == "hard" else (100, "per cent right")

@@ -55,11 +55,10 @@ class PooledReward(PreTrainedModel):  # type: ignore[misc]
         self.post_init()
 
     def forward(
-        self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, **more: Any
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, **_: Any
     ) -> SequenceClassifierOutput:
         """Return one output for each of the rows, (rows, tokens) → (rows, 1)."""
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-        more.pop("labels", None)
         states = self.model(input_ids=input_ids, attention_mask=mask, use_cache=False).last_hidden_state
         return SequenceClassifierOutput(logits=self.read(states, input_ids, mask))
 

@@ -34,7 +34,6 @@ from ccfw.training.trunk import Trunk, keep_layers
 from ccfw.training.weights import Loaded, load_for_reward
 
 log = logging.getLogger(__name__)
-MODEL = "model"
 
 
 @dataclass(frozen=True)
